@@ -31,8 +31,7 @@ use crate::tune::wanted;
 ///         dataset, or `Lengths`.
 ///     `strategy`: How sequences are grouped into batches, such as "shuffled", "blurred:blur=0.02" or
 ///         "packed:capacity=4096". By default, it is what `tune` recommends: usually "proportional", with
-///         several micro-batches per optimizer step. It is "paired" for two lengths, and "shuffled" for
-///         shards.
+///         several micro-batches per optimizer step. It is "shuffled" for shards.
 ///     `second`: A second length for each sequence, such as the length of its target. By default,
 ///         sequences have one length.
 ///     `together`: An id for each sequence: those with the same id stay in one batch or packed row, and those with
@@ -53,8 +52,7 @@ use crate::tune::wanted;
 ///         that `like` makes one.
 ///     `shapes`: Which batch lengths may occur: "exact" (the longest sequence of the batch), "multiple:8"
 ///         (rounded up), "ladder:16" (the 16 lengths that pad the least) or "ladder:100/200/400" (these
-///         lengths). By default, it is what `tune` recommends, and "exact" if you give a strategy or
-///         second lengths.
+///         lengths). By default, it is what `tune` recommends, and "exact" if you give a strategy.
 ///     `arrange`: The order of the batches in the epoch: "spread" (random, with short and long batches in
 ///         proportion in every part of the epoch; every sequence is at every place equally often),
 ///         "shuffled", "short-first", "long-first" or "as-built". The default is "spread".
@@ -213,8 +211,8 @@ impl Planner {
                 seed,
                 ..Settings::new("", budget)
             };
-            // Steps are planned where all lengths are at hand, and there is one of each sequence.
-            let steps = lengths.second().is_none() && lengths.statistics().is_none();
+            // Steps are planned where all lengths are at hand.
+            let steps = lengths.statistics().is_none();
             let mut planner = if strategy.is_none() && steps {
                 let settings = Settings { accumulate: 1, ..settings };
                 let mut wanted = wanted(settings, given(model), like, ranks);

@@ -73,7 +73,7 @@ impl Sequences {
         }
         Err(Failure::new(
             format!("`lengthwise {command}` is for sequences of one length"),
-            "leave out `--second`; `plan`, `compare`, `report` and `verify` take two",
+            "leave out `--second`; `plan`, `tune`, `compare`, `report` and `verify` take two",
         ))
     }
 

@@ -151,7 +151,7 @@ fn named(settings: &Settings) -> Vec<(&'static str, String)> {
 }
 
 /// The command that plans these lengths with these settings.
-pub(crate) fn command(settings: &Settings, input: &str, ranks: u32) -> String {
+fn command(settings: &Settings, input: &str, ranks: u32) -> String {
     let mut command = format!("lengthwise plan {input}");
     for (name, value) in named(settings) {
         _ = write!(command, " --{name} {value}");

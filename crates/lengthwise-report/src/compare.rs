@@ -10,7 +10,7 @@ use lengthwise::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::advice::{self, Recommended};
+use crate::advice::Recommended;
 
 /// What to compare, and under which settings.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub struct Request<'a> {
     pub epochs: u32,
     /// How many ranks share a step.
     pub world_size: u32,
-    /// What is known for the recommendation, which has a row too. Sequences of two lengths have none.
+    /// What is known for the recommendation, which has a row too.
     pub wanted: Wanted,
     /// How the command line names the lengths, if it does.
     pub typed: Option<&'a str>,
@@ -45,10 +45,9 @@ impl Request<'_> {
 
     /// The recommendation, where there is one.
     fn recommendation(&self, workspace: &Workspace) -> Result<Option<Recommendation>, Error> {
-        let one = self.lengths.second().is_none();
         // Groups that share a rank are planned by few strategies, and there is nothing to choose from.
-        let one = one && self.settings.share == Together::Batch;
-        one.then(|| recommend_in(workspace, self.lengths, &self.wanted)).transpose()
+        let choice = self.settings.share == Together::Batch;
+        choice.then(|| recommend_in(workspace, self.lengths, &self.wanted)).transpose()
     }
 }
 
@@ -61,13 +60,9 @@ pub struct Comparison {
     pub input: Input,
     /// Under which settings.
     pub settings: Settings,
-    /// What is recommended, whatever is compared; nothing for sequences of two lengths.
+    /// What is recommended, whatever is compared.
     #[serde(default)]
     pub recommended: Option<Recommended>,
-    /// The command that plans the least padding of all rows, for sequences of two lengths, which no command
-    /// recommends a plan for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub least_padding: Option<String>,
     /// A row for every strategy, in the order asked for, and one for what is recommended.
     pub rows: Vec<Row>,
 }
@@ -278,13 +273,6 @@ impl Comparison {
                 (row.mean.time_ratio, row.sd.time_ratio) = (None, None);
             }
         }
-        let two = request.typed.filter(|_| lengths.second().is_some());
-        let least = two.and_then(|input| {
-            let least = |a: &&Row, b: &&Row| a.mean.padding_rate.total_cmp(&b.mean.padding_rate);
-            let strategy = rows.iter().min_by(least)?.strategy.clone();
-            let settings = lengthwise::Settings { strategy, ..settings.clone() };
-            Some(advice::command(&settings, input, request.world_size))
-        });
         Ok(Self {
             version: 1,
             input: Input {
@@ -315,7 +303,6 @@ impl Comparison {
                 mix: settings.mix.as_ref().map(ToString::to_string),
             },
             recommended,
-            least_padding: least,
             rows,
         })
     }

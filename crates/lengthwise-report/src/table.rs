@@ -128,12 +128,6 @@ impl Comparison {
                     .map(|command| format!("\n{}", command_lines(command, width))),
             );
         }
-        if let Some(command) = &self.least_padding {
-            let line = "no plan is recommended for two lengths; this one has the least padding of those above:";
-            table.push('\n');
-            table += &wrapped(line, width);
-            _ = write!(table, "\n{}", command_lines(command, width));
-        }
         table
     }
 
@@ -295,7 +289,7 @@ mod tests {
             one_kind: None,
             mix: None,
         };
-        Comparison { version: 1, input, settings, recommended: None, least_padding: None, rows }
+        Comparison { version: 1, input, settings, recommended: None, rows }
     }
 
     #[test]

@@ -336,8 +336,6 @@ fn what_knows_one_length_says_so() {
     let nested = Pairs::new(two(), two());
     assert!(matches!(nested, Err(Error::SecondLengths { .. })));
     assert!(matches!(Chunks::new(&two(), 8), Err(Error::SecondLengths { .. })));
-    let recommended = recommend(&two(), &Wanted::new(Budget::padded(500)));
-    assert!(matches!(recommended, Err(Error::SecondLengths { .. })));
     let pairs = small();
     let planner = Planner::new(Paired::default(), Budget::padded(900));
     let one = Lengths::new([5, 6, 7]).unwrap();
@@ -446,4 +444,65 @@ fn extreme_pairs_are_planned() {
     }
     let one = Pairs::new(Lengths::new([1]).unwrap(), Lengths::new([1]).unwrap()).unwrap();
     assert_eq!(Planner::new(Paired::default(), Budget::padded(2)).plan(&one, 0).unwrap().len(), 1);
+}
+
+#[test]
+fn proportional_steps_of_pairs_are_small_copies_of_the_data() {
+    let pairs = speech(20_000);
+    let positions: u64 = (0..pairs.len())
+        .map(|at| u64::from(pairs.as_slice()[at] + pairs.second().unwrap().as_slice()[at]))
+        .sum();
+    let padding = |strategy: &str, batches: Option<u32>| {
+        let strategy: Strategy = batches
+            .map_or(strategy.to_owned(), |n| format!("{strategy}:batches={n}"))
+            .parse()
+            .unwrap();
+        let planner = Planner::new(strategy.clone(), Budget::padded(200_000))
+            .update(lengthwise::Update::Tokens(positions / 100));
+        let plan = planner.plan(&pairs, 3).unwrap();
+        assert_eq!(plan, planner.plan(&pairs, 3).unwrap());
+        check(
+            &plan,
+            &pairs,
+            &Sides { sum: Some(200_000), ..Sides::default() },
+            &strategy.to_string(),
+        );
+        let schedule = plan.schedule(1).unwrap();
+        let mix = schedule.step_mix(&pairs);
+        (plan.measure(&pairs).padding_rate, mix.log_length, schedule)
+    };
+    let (shuffled, ..) = padding("shuffled", None);
+    let (default, mix, schedule) = padding("proportional", None);
+    assert!(default < 0.4 * shuffled && mix < 0.3, "{default} of {shuffled}, {mix}");
+    assert_eq!(schedule.len(), 100);
+    let mut before = 1.0;
+    for batches in [2, 4, 8, 16] {
+        let (padding, mix, schedule) = padding("proportional", Some(batches));
+        assert_eq!((schedule.len(), schedule.accumulate()), (100, batches));
+        assert!(padding < before && mix < 1.0, "{batches}: {padding}, {mix}");
+        before = padding;
+        let sizes: Vec<usize> = schedule.all_ranks().iter().map(<[u32]>::len).collect();
+        let first = &sizes[..batches as usize];
+        for step in sizes.chunks(batches as usize) {
+            assert!(first.iter().zip(step).all(|(a, b)| a.abs_diff(*b) <= 1), "{first:?} {step:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_recommended_for_pairs_makes_steps_like_the_data() {
+    for (pairs, budget) in [(speech(20_000), 200_000), (speech(600), 20_000), (small(), 600)] {
+        let wanted = Wanted::new(Budget::padded(budget));
+        let found = recommend(&pairs, &wanted).unwrap();
+        let best = found.best();
+        assert!(found.within_limits() && best.step_mix <= 1.01, "{best:?}");
+        assert!(best.padding_rate < 0.8 * found.random.padding_rate, "{best:?}");
+        let plan = Planner::named(best.settings.clone()).unwrap().plan(&pairs, 0).unwrap();
+        let rate = plan.measure(&pairs).padding_rate;
+        assert!((rate - best.padding_rate).abs() < 0.05, "{rate} {}", best.padding_rate);
+    }
+    // One batch a step for a loop that updates after every batch.
+    let wanted = Wanted { micro_batches: Some(1), ..Wanted::new(Budget::padded(200_000)) };
+    let found = recommend(&speech(20_000), &wanted).unwrap();
+    assert_eq!(found.best().micro_batches, 1);
 }

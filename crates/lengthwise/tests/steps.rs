@@ -254,7 +254,7 @@ fn what_cannot_be_is_refused() {
     }
     let column = |lengths: [u32; 3]| Lengths::new(lengths).unwrap();
     let pairs = Pairs::new(column([1, 2, 3]), column([4, 5, 6])).unwrap();
-    let error = Planner::new(Proportional::default(), Budget::padded(90));
+    let error = Planner::new(Proportional::default(), Budget::padded(90)).shapes(Shapes::Ladder(2));
     let error = said(error.plan(&pairs, 0));
     assert!(error.contains("proportional"), "{error}");
     let sorted = Planner::new(Sorted, Budget::dynamic(8)).plan(&lengths, 0).unwrap();

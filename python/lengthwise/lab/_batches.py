@@ -136,12 +136,6 @@ class Way:
             settings["update"] = update
         if RECOMMENDED not in (strategy, update):
             return {**settings, "strategy": strategy}
-        if lengths.second is not None:
-            if update == RECOMMENDED:
-                raise SettingError(
-                    'there is no recommended update for two lengths', hint='say how much, such as update = "tokens:4000"'
-                )
-            return settings
         # Once for all seeds: they are to differ in nothing else.
         wanted = {key: value for key, value in settings.items() if key in (*TUNED, "update", "accumulate")}
         found = lw.tune(lengths, **wanted).settings

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     wanted.shapes = args.shapes.as_deref().map(str::parse).transpose()?;
     wanted.micro_batches = args.ranks.accumulate;
     wanted.limits = limits(args)?;
-    let input = args.input.read_or_default(memory::TUNE)?.of_one_length("tune")?;
+    let input = args.input.read_or_default(memory::TUNE)?;
     wanted.settings.mix = input.groups.mix(args.settings.mix.as_deref())?;
     let found = recommend(input.lengths(), &wanted).map_err(|error| input.named(error))?;
     let typed = args.input.as_typed() + &args.settings.as_typed();

@@ -10,7 +10,7 @@ const TABLE: &str = "id,frames,tokens,text\na,50,4,x y\nb,90,9,x y z\nc,48,5,x\n
 fn pairs_are_planned_and_verified() {
     let folder = Folder::new().with("data.csv", TABLE);
     let input = "data.csv --column frames --second tokens";
-    let plan = format!("plan {input} --budget padded:200 --arrange as-built");
+    let plan = format!("plan {input} --strategy paired --budget padded:200 --arrange as-built");
     folder.expect(&format!("{plan} --json"), &expect![[r#"
         exit 0
         --- stdout
@@ -35,7 +35,7 @@ fn pairs_are_planned_and_verified() {
 fn seconds_are_in_the_first_column_and_texts_in_the_second() {
     let folder = Folder::new().with("data.csv", TABLE);
     let counted = folder.json(
-        "plan data.csv --column frames --rate 2 --second text --unit words --budget sequences:9 --json",
+        "plan data.csv --column frames --rate 2 --second text --unit words --strategy paired --budget sequences:9 --json",
     );
     assert_eq!(counted["batch_lengths"][0], 180);
     assert_eq!(counted["second_batch_lengths"][0], 4);

@@ -22,11 +22,6 @@ pub(super) fn answer(comparison: &Comparison) -> String {
         }
         html += "</ul>\n";
     }
-    if let Some(command) = &comparison.least_padding {
-        html += "<p>No plan is recommended for two lengths. This command plans the least padding of the table; \
-                 look at its step mix there: far above 1, updates are biased.</p>\n";
-        html += &paste("command", "On the command line", command);
-    }
     html + "</section>\n"
 }
 

@@ -170,6 +170,11 @@ impl Lengths {
         self.total
     }
 
+    /// The same of both lengths, if there are two.
+    pub(crate) fn positions(&self) -> u64 {
+        self.total + self.second().map_or(0, Lengths::total)
+    }
+
     /// The mean length.
     pub fn mean(&self) -> f64 {
         self.total as f64 / self.len() as f64

@@ -246,12 +246,13 @@ impl<'a> ResolvedBudget<'a> {
 
     /// The same as the data says, before it is rounded.
     pub(crate) fn steps_of(&self, lengths: &Lengths) -> f64 {
+        let each = || (0..lengths.count()).map(|sequence| lengths.both(sequence));
         let full = match self.capacity {
             Capacity::Seconds { model, limit } => {
-                lengths.as_slice().iter().map(|&length| model.part(length, limit)).sum()
+                each().map(|pad| model.part(pad.joint(), limit)).sum()
             }
-            Capacity::Cells(cells) => lengths.total() as f64 / cells as f64,
-            Capacity::Sides(_) => 0.0,
+            Capacity::Cells(cells) => lengths.positions() as f64 / cells as f64,
+            Capacity::Sides(sides) => each().map(|pad| sides.part(pad)).sum(),
         };
         let full = full.max(lengths.len() as f64 / f64::from(self.at_most));
         self.update.map_or(full / f64::from(self.ranks), |update| update.steps(lengths))
@@ -330,7 +331,7 @@ impl<'a> ResolvedBudget<'a> {
         self.keep(fitting.saturating_add(spared).min(self.at_most).max(1))
     }
 
-    /// What a batch costs in the units of the budget: cells or seconds.
+    /// What a batch costs in the units of the budget: cells or seconds. Two lengths count as their sum.
     pub(crate) fn cost(&self, size: u32, batch_length: u32) -> f64 {
         match self.capacity {
             Capacity::Cells(_) | Capacity::Sides(_) => f64::from(size) * f64::from(batch_length),

@@ -18,7 +18,7 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Update {
-    /// This many tokens, frames or other positions, padding not counted.
+    /// This many tokens, frames or other positions, padding not counted; of both lengths, if there are two.
     Tokens(u64),
     /// This many sequences.
     Sequences(u64),
@@ -31,7 +31,7 @@ impl Update {
     /// How many steps an epoch of these lengths has.
     pub(crate) fn steps(self, lengths: &Lengths) -> f64 {
         match self {
-            Update::Tokens(tokens) => lengths.total() as f64 / tokens as f64,
+            Update::Tokens(tokens) => lengths.positions() as f64 / tokens as f64,
             Update::Sequences(sequences) => lengths.len() as f64 / sequences as f64,
         }
     }

@@ -7,7 +7,7 @@ use crate::limit::resolved::ResolvedBudget;
 const PLACES: u32 = 128;
 
 /// A micro-batch costs as much as this part of all that a rank has in a step, besides its own cells.
-const OVERHEAD: f64 = 1.0 / 48.0;
+pub(crate) const OVERHEAD: f64 = 1.0 / 48.0;
 
 /// How many sequences everyone takes of all: each rank in each optimizer step.
 #[derive(Clone, Copy)]
@@ -23,26 +23,55 @@ impl Share {
         let (each, left) = (lengths.count() / takers, lengths.count() % takers);
         Self { takers, each, left }
     }
+
+    /// How many sequences everyone takes at least.
+    pub(crate) fn each(&self) -> u32 {
+        self.each
+    }
 }
 
 /// Sequences of neighbouring lengths: `size` of them are in every share, in as many batches as the budget
 /// needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Stratum {
-    size: u32,
-    batches: u32,
+    pub(crate) size: u32,
+    pub(crate) batches: u32,
     /// Whether the first batch can take one of the sequences that equal shares leave over.
     pub(crate) takes_more: bool,
 }
 
 impl Stratum {
+    /// Of so many sequences of a share, where a full batch has `full`. The first batch takes one more, if that is
+    /// wanted and a batch has room for it.
+    pub(crate) fn new(size: u32, full: u32, more: bool) -> Self {
+        let with_more = (size + 1).div_ceil(full);
+        let takes_more = more && with_more <= size;
+        let batches = if takes_more { with_more } else { size.div_ceil(full) };
+        Self { size, batches, takes_more }
+    }
+
+    /// Divides the largest batches until there are so many; or says how many there are, if these are more.
+    pub(crate) fn exactly(strata: &mut [Self], asked: u32) -> Result<(), u32> {
+        let batches = strata.iter().map(|stratum| stratum.batches).sum::<u32>();
+        if batches > asked {
+            return Err(batches);
+        }
+        for _ in batches..asked {
+            let divisible = strata.iter_mut().filter(|stratum| stratum.batches < stratum.size);
+            if let Some(stratum) = divisible.max_by_key(|stratum| stratum.largest()) {
+                stratum.batches += 1;
+            }
+        }
+        Ok(())
+    }
+
     /// How many sequences its batches have, which are strata of their own.
     pub(crate) fn batches(&self) -> impl Iterator<Item = u32> {
         let Self { size, batches, .. } = *self;
         (0..batches).map(move |batch| (size + batch) / batches)
     }
 
-    fn largest(&self) -> u32 {
+    pub(crate) fn largest(&self) -> u32 {
         self.size.div_ceil(self.batches)
     }
 }
@@ -75,13 +104,7 @@ pub(crate) fn strata(
             low = middle;
         }
     }
-    for _ in batches(&strata)..asked {
-        let divisible = strata.iter_mut().filter(|stratum| stratum.batches < stratum.size);
-        if let Some(stratum) = divisible.max_by_key(|stratum| stratum.largest()) {
-            stratum.batches += 1;
-        }
-    }
-    Ok(strata)
+    Stratum::exactly(&mut strata, asked).map(|()| strata)
 }
 
 /// Every stratum that there could be.
@@ -102,12 +125,9 @@ impl Choice {
             sizes.iter().map(|size| limit.padded_length(rising[last(size)])).collect();
         let stratum = |from: usize, to: usize| {
             let (size, full) = (sizes[to] - sizes[from], limit.full(padded[to]));
-            let with_more = (size + 1).div_ceil(full);
-            let takes_more = from == 0 && share.left > 0 && with_more <= size;
-            let batches = if takes_more { with_more } else { size.div_ceil(full) };
-            let stratum = Stratum { size, batches, takes_more };
+            let stratum = Stratum::new(size, full, from == 0 && share.left > 0);
             let length = expected_longest(&padded[from + 1..=to], stratum.largest());
-            (stratum, f64::from(batches) * limit.cost(stratum.largest(), length))
+            (stratum, f64::from(stratum.batches) * limit.cost(stratum.largest(), length))
         };
         let strata: Vec<Vec<_>> =
             (1..sizes.len()).map(|to| (0..to).map(|from| stratum(from, to)).collect()).collect();
@@ -147,7 +167,7 @@ fn expected_longest(rising: &[u32], size: u32) -> u32 {
 }
 
 /// By multiplications alone, so that it is the same on every machine.
-fn power(mut base: f64, mut exponent: u32) -> f64 {
+pub(crate) fn power(mut base: f64, mut exponent: u32) -> f64 {
     let mut result = 1.0;
     while exponent > 0 {
         if exponent % 2 == 1 {

@@ -9,7 +9,7 @@ use crate::ranks::schedule::Schedule;
 /// Each number is the variance of a step's composition, divided by the variance of a random sample of
 /// as many sequences: 1 is as random, below 1 is more even than random, and 50 means that a step
 /// represents the data only as well as a random one with a fiftieth of its sequences. It is 0 if all
-/// steps are alike. Sequences with two lengths count by their first.
+/// steps are alike. Two lengths count as their sum.
 ///
 /// ```
 /// use lengthwise::{Budget, Example, Planner, Shapes, strategy::{Shuffled, Sorted}};
@@ -36,14 +36,14 @@ pub struct StepMix {
 }
 
 impl Schedule {
-    /// How much the optimizer steps differ in length, over all ranks, compared with random steps.
+    /// How much the optimizer steps differ in length, over all ranks, compared with random steps. Two lengths
+    /// count as their sum.
     /// Panics when `lengths` has fewer sequences than the lengths that the plan was made for.
     pub fn step_mix(&self, lengths: &Lengths) -> StepMix {
-        let lengths = lengths.as_slice();
         let (mut members, mut ends) = (Vec::new(), Vec::new());
         for step in self.steps() {
             let sequences = step.iter().flat_map(|&slot| self.batch(slot).0);
-            members.extend(sequences.map(|&sequence| lengths[sequence as usize]));
+            members.extend(sequences.map(|&sequence| lengths.both(sequence).joint()));
             ends.push(members.len());
         }
         StepMix::of(&members, &ends)

@@ -4,6 +4,7 @@ use crate::data::lengths::Lengths;
 use crate::error::Error;
 use crate::limit::resolved::ResolvedBudget;
 use crate::order::groups::Groups;
+use crate::order::pair_strata::pair_strata;
 use crate::order::sort;
 use crate::order::strata::{Share, Stratum, strata};
 use crate::strategy::group::{AT_LEAST_ONE, Group, Inner, at_least_one, bad};
@@ -35,11 +36,21 @@ impl Group for Proportional {
 
     fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        lengths.only_one("strategy `proportional`")?;
-        let mut rising = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
-        sort::by_key(&mut rising, |sequence| lengths.of(sequence));
         let share = Share::new(lengths, limit);
-        let strata = strata(share, &rising, limit, self.batches).map_err(|least| {
+        let mut rising: Vec<u32>;
+        let strata = if lengths.second().is_some() {
+            if limit.is_on_ladder() {
+                // It may have no shape for a batch of the longest first and the longest second length.
+                lengths.only_one("strategy `proportional` on a ladder")?;
+            }
+            rising = (0..lengths.count()).collect();
+            pair_strata(share, &mut rising, limit, self.batches)
+        } else {
+            rising = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
+            sort::by_key(&mut rising, |sequence| lengths.of(sequence));
+            strata(share, &rising, limit, self.batches)
+        };
+        let strata = strata.map_err(|least| {
             let (asked, expected) =
                 (self.batches.unwrap_or(0), format!("at least {least}, which the budget needs"));
             bad("proportional", "batches", &asked, &expected)

@@ -3,6 +3,7 @@
 use crate::base::workspace::Workspace;
 use crate::data::lengths::Lengths;
 use crate::data::over_long::OverLong;
+use crate::data::pairs::Pairs;
 use crate::data::population::sample;
 use crate::data::units::Together;
 use crate::error::Error;
@@ -10,6 +11,7 @@ use crate::limit::budget::Budget;
 use crate::limit::cost::CostModel;
 use crate::limit::update::Update;
 use crate::math::digits;
+use crate::order::sort;
 use crate::plan::settings::Settings;
 use crate::planner::Planner;
 use crate::shape::shapes::Shapes;
@@ -135,9 +137,7 @@ pub fn recommend_in(
     lengths: &Lengths,
     wanted: &Wanted,
 ) -> Result<Recommendation, Error> {
-    lengths.only_one("a recommendation")?;
-    let one_each = Planner::with(Sorted, wanted.settings.clone());
-    let full = one_each.job(lengths, workspace).sorted_batches(usize::MAX)?.max(1);
+    let full = full_batches(workspace, lengths, wanted)?;
     let data = Data::new(lengths, wanted, full);
     let some = sampled(lengths, data.sampled())?;
     let ruler = Ruler {
@@ -179,21 +179,46 @@ pub fn recommend_in(
     })
 }
 
+/// How many full batches there are, if they have as little padding as can be.
+fn full_batches(workspace: &Workspace, lengths: &Lengths, wanted: &Wanted) -> Result<usize, Error> {
+    let settings = wanted.settings.clone();
+    let count = if lengths.second().is_some() {
+        let alone = Settings { update: None, ..settings };
+        Planner::with(Paired { blur: 0.0, stripes: None }, alone)
+            .plan_in(workspace, lengths, 0)?
+            .len()
+    } else {
+        Planner::with(Sorted, settings).job(lengths, workspace).sorted_batches(usize::MAX)?
+    };
+    Ok(count.max(1))
+}
+
 /// So many of the lengths; of sequences that stay together or have kinds, so many with what they stay together with.
 fn sampled(lengths: &Lengths, count: usize) -> Result<Lengths, Error> {
-    match lengths.units() {
-        Some(_) if lengths.len() <= count => Ok(lengths.clone()),
-        Some(units) => {
-            let chosen = units.sampled(lengths.as_slice(), count);
-            let of = |values: &[u32]| -> Vec<u32> {
-                chosen.iter().map(|&sequence| values[sequence as usize]).collect()
-            };
-            let some = Lengths::new(of(lengths.as_slice()))?.together(&of(&units.of))?;
-            let kinds = units.sequence_kinds();
-            if kinds.is_empty() { Ok(some) } else { some.kinds(&of(&kinds)) }
+    let chosen = match (lengths.units(), lengths.second()) {
+        (None, None) => return Lengths::new(sample(lengths.histogram(), lengths.len(), count)),
+        _ if lengths.len() <= count => return Ok(lengths.clone()),
+        (Some(units), _) => units.sampled(lengths.as_slice(), count),
+        // As many of each sum of both lengths.
+        (None, Some(_)) => {
+            let mut rising: Vec<u32> = (0..lengths.count()).collect();
+            sort::by_key(&mut rising, |sequence| lengths.of(sequence));
+            sort::by_key(&mut rising, |sequence| lengths.both(sequence).joint());
+            let place = |at: usize| (2 * at + 1) * rising.len() / (2 * count);
+            (0..count).map(|at| rising[place(at)]).collect()
         }
-        None => Lengths::new(sample(lengths.histogram(), lengths.len(), count)),
+    };
+    let of = |values: &[u32]| -> Vec<u32> {
+        chosen.iter().map(|&sequence| values[sequence as usize]).collect()
+    };
+    let mut some = Lengths::new(of(lengths.as_slice()))?;
+    if let Some(second) = lengths.second() {
+        some = Pairs::new(some, Lengths::new(of(second.as_slice()))?)?.into();
     }
+    let Some(units) = lengths.units() else { return Ok(some) };
+    let some = some.together(&of(&units.of))?;
+    let kinds = units.sequence_kinds();
+    if kinds.is_empty() { Ok(some) } else { some.kinds(&of(&kinds)) }
 }
 
 /// How much data an update has.
@@ -212,7 +237,7 @@ struct Data {
 impl Data {
     /// For an epoch with this many full batches.
     fn new(lengths: &Lengths, wanted: &Wanted, full: usize) -> Self {
-        let (total, ranks) = (lengths.total() as f64, f64::from(wanted.ranks));
+        let (total, ranks) = (lengths.positions() as f64, f64::from(wanted.ranks));
         let update = wanted.settings.update.unwrap_or_else(|| {
             let sequences = wanted.settings.budget.only_sequences();
             sequences.map_or_else(
@@ -273,7 +298,7 @@ fn offers(ruler: &Ruler, wanted: &Wanted, data: &Data) -> Result<(Vec<Offer>, Of
         }
         _ => offers[0].clone(),
     };
-    for (strategy, shapes) in ways(wanted, data.sequences) {
+    for (strategy, shapes) in ways(wanted, data.sequences, ruler.lengths.second().is_some()) {
         let settings = if strategy.makes_steps() { &in_steps } else { &settings };
         match ruler.measure(strategy, shapes, settings) {
             Ok(offer) => offers.push(offer),
@@ -287,7 +312,7 @@ fn offers(ruler: &Ruler, wanted: &Wanted, data: &Data) -> Result<(Vec<Offer>, Of
 
 /// Rows of several sequences, with several numbers of shapes; none for models that take no rows.
 fn packed_offers(ruler: &Ruler, wanted: &Wanted, data: &Data, longest: u32) -> Vec<Offer> {
-    if wanted.model.kind == Kind::Recurrent {
+    if wanted.model.kind == Kind::Recurrent || ruler.lengths.second().is_some() {
         return Vec::new();
     }
     // A row holds no more than a full batch.
@@ -358,15 +383,28 @@ fn or(wanted: &Wanted, shapes: &[Shapes]) -> Vec<Shapes> {
 }
 
 /// The ways to batch that are measured, besides random batches and packed rows.
-fn ways(wanted: &Wanted, per_step: usize) -> Vec<(Strategy, Shapes)> {
+fn ways(wanted: &Wanted, per_step: usize, pairs: bool) -> Vec<(Strategy, Shapes)> {
     let each = per_step as u32 / wanted.ranks;
     let tried = MICRO_BATCHES.into_iter().filter(|&count| count <= each.max(1));
     let counts = wanted.micro_batches.map_or(tried.collect(), |count| vec![count]);
     let mut ways = Vec::new();
-    for shapes in or(wanted, &[Shapes::Ladder(16), Shapes::Ladder(32), Shapes::Exact]) {
+    let few: &[Shapes] = if pairs {
+        &[Shapes::Multiple(8), Shapes::Exact]
+    } else {
+        &[Shapes::Ladder(16), Shapes::Ladder(32), Shapes::Exact]
+    };
+    for shapes in or(wanted, few) {
         for &count in &counts {
             ways.push((Proportional { batches: Some(count) }.into(), shapes.clone()));
         }
+    }
+    if pairs {
+        for shapes in or(wanted, &[Shapes::Exact]) {
+            for blur in [0.1, 1.0] {
+                ways.push((Paired { blur, stripes: None }.into(), shapes.clone()));
+            }
+        }
+        return ways;
     }
     if wanted.shapes.is_none() {
         ways.extend([4, 8, 16, 32].map(|rungs| (Shuffled.into(), Shapes::Ladder(rungs))));
@@ -406,8 +444,8 @@ fn reason(best: &Offer, random: &Offer) -> String {
     format!("{time}: {padding}, and {steps}")
 }
 
-/// The strategy and the shapes of plans without optimizer steps: for [shards](crate::shard), for
-/// sequences with two lengths, and for bounded memory. The default is random order on a ladder of 16
+/// The strategy and the shapes of plans without optimizer steps: for [shards](crate::shard) and for bounded
+/// memory. The default is random order on a ladder of 16
 /// rungs, or of as many rungs as there are batches if they are fewer; for two lengths it is `paired`
 /// with exact shapes. If a strategy is given, the default shapes are exact; if only shapes are given,
 /// the strategy is `blurred`.

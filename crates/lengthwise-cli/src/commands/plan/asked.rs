@@ -69,9 +69,8 @@ impl Given {
         // Steps that were planned stay as they are, whatever the number of ranks is now.
         let kept = settings.canonical_ranks.or(begin.and_then(Cursor::planned_ranks));
         let ranks = kept.unwrap_or(args.ranks.world_size);
-        // Steps are planned where all lengths are at hand, and there is one of each sequence.
-        let steps =
-            lengths.second().is_none() && args.shards.statistics.is_none() && args.memory.is_none();
+        // Steps are planned where all lengths are at hand.
+        let steps = args.shards.statistics.is_none() && args.memory.is_none();
         let (planner, lines) = if strategy.is_none() && steps {
             let mut wanted = args.advice.wanted(Settings { accumulate: 1, ..settings }, ranks)?;
             (wanted.shapes, wanted.micro_batches) = (shapes, args.ranks.accumulate);
@@ -213,7 +212,8 @@ pub(super) fn take(
 impl Part {
     fn tokens_per_step(&self) -> u64 {
         let counts = &self.ranks.step_counts;
-        counts.iter().map(|step| step.positions).sum::<u64>() / counts.len().max(1) as u64
+        counts.iter().map(|step| step.positions + step.second_positions).sum::<u64>()
+            / counts.len().max(1) as u64
     }
 
     pub(super) fn say(&self) {
