@@ -723,8 +723,7 @@ class Planner:
             dataset, or `Lengths`.
         `strategy`: How sequences are grouped into batches, such as "shuffled", "blurred:blur=0.02" or
             "packed:capacity=4096". By default, it is what `tune` recommends: usually "proportional", with
-            several micro-batches per optimizer step. It is "paired" for two lengths, and "shuffled" for
-            shards.
+            several micro-batches per optimizer step. It is "shuffled" for shards.
         `second`: A second length for each sequence, such as the length of its target. By default,
             sequences have one length.
         `together`: An id for each sequence: those with the same id stay in one batch or packed row, and those with
@@ -745,8 +744,7 @@ class Planner:
             that `like` makes one.
         `shapes`: Which batch lengths may occur: "exact" (the longest sequence of the batch), "multiple:8"
             (rounded up), "ladder:16" (the 16 lengths that pad the least) or "ladder:100/200/400" (these
-            lengths). By default, it is what `tune` recommends, and "exact" if you give a strategy or
-            second lengths.
+            lengths). By default, it is what `tune` recommends, and "exact" if you give a strategy.
         `arrange`: The order of the batches in the epoch: "spread" (random, with short and long batches in
             proportion in every part of the epoch; every sequence is at every place equally often),
             "shuffled", "short-first", "long-first" or "as-built". The default is "spread".

@@ -48,6 +48,13 @@ def test_lengths_keep_their_second():
     assert alone.second_batch_lengths is None and alone.measure().second_padding_rate is None
 
 
+def test_what_is_recommended_makes_steps_of_both_lengths():
+    found = lengthwise.tune(lengthwise.Lengths(FIRST, SECOND), budget="padded:80000")
+    assert found.settings["strategy"].startswith("proportional")
+    plan = lengthwise.plan(lengthwise.Lengths(FIRST, SECOND), **found.settings)
+    assert plan.schedule(1).step_mix < 1 and plan.schedule(1).accumulate > 1
+
+
 def test_what_cannot_be_is_refused():
     with pytest.raises(lengthwise.LengthwiseError, match="3000 first lengths and 2999 second"):
         lengthwise.Planner(FIRST, second=SECOND[1:], budget="padded:20000")
@@ -61,7 +68,6 @@ def test_what_cannot_be_is_refused():
         lambda: lengthwise.Chunks(both, 100),
         lambda: lengthwise.ladder(both),
         lambda: lengthwise.inspect(both, budget="padded:20000"),
-        lambda: lengthwise.tune(both, budget="padded:20000"),
         lambda: lengthwise.Statistics(both),
     ]:
         with pytest.raises(lengthwise.LengthwiseError, match="does not support second lengths"):
@@ -97,7 +103,7 @@ def test_batches_are_collated_to_both_lengths():
         assert (batch["source"].sum(1) == batch["lengths"]).all()
         seen += rows
     assert seen == 300
-    first = next(iter(BatchSampler(FIRST, second=SECOND, budget="padded:20000")))
+    first = next(iter(BatchSampler(FIRST, second=SECOND, budget="padded:20000", shapes="exact")))
     assert first.second_length == SECOND[first].max() and first.length == FIRST[first].max()
     assert pickle.loads(pickle.dumps(first)).second_length == first.second_length
     weights = sampler.weights("second_positions")

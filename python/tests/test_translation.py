@@ -132,7 +132,7 @@ def test_every_way_counts_the_same(tokens: Path, tmp_path: Path) -> None:
     text = text.replace("smoothing = 0.1", "smoothing = 0.0").replace('amp = "bf16"', 'amp = "none"')
     # Updates of 400 tokens instead of 4,000.
     text = re.sub(r"(padded:|tokens:|tokens = |capacity = )(\d+)\d\b", r"\1\2", text)
-    text = re.sub(r"(sequences:|size = )\d+", r"\g<1>16", text)
+    text = re.sub(r"(sequences:|size = )\d+", r"\g<1>27", text)
     (tmp_path / "small.toml").write_text(text.replace("count=8", "count=4"), encoding="utf-8")
     for module in ("model.py", "ways.py"):
         (tmp_path / module).write_bytes((FOLDER / module).read_bytes())
@@ -148,7 +148,7 @@ def test_every_way_counts_the_same(tokens: Path, tmp_path: Path) -> None:
     assert len(tokens_of_all) == 1
     for line in lines:
         assert line["sequences"] == PAIRS
-        assert line["validation"]["loss"] < 4.5
+        assert line["validation"]["loss"] < 4.7  # ln 120 is 4.8
         per_update = line["frames"] / line["steps"]
         assert 250 < per_update < 600, (line["name"], per_update)
     by_name = {line["name"]: line for line in lines}
