@@ -17,7 +17,7 @@ use crate::{
     evaluate::Evaluator,
     experiment::{Experiment, Trained},
     files,
-    model::Model,
+    model::{Model, Padding},
     progress::{Ended, Progress, Snapshot},
     report::{Scaling, Training, TrainingRun},
     scaling::scaling,
@@ -446,6 +446,7 @@ impl<'a> Session<'a> {
         let (training, validation) = (training.len(), validation.len());
         let (layers, units) = (count(model.layers, "LSTM layer"), count(model.units, "unit"));
         let directions = if model.both { "both directions" } else { "forward" };
+        let padding = if model.padding == Padding::Computed { ", padding computed" } else { "" };
         let learning = format!(
             "{:?}, rate {:?}, {:?}, {}",
             learning.optimizer,
@@ -456,7 +457,7 @@ impl<'a> Session<'a> {
         [
             ("task", format!("{name} ({source})")),
             ("sequences", format!("{training} for training, {validation} for validation")),
-            ("model", format!("{layers} of {units}, {directions}")),
+            ("model", format!("{layers} of {units}, {directions}{padding}")),
             ("learning", learning.to_lowercase()),
             ("engine", engine),
         ]

@@ -93,7 +93,7 @@ fn tasks() -> Vec<Task> {
 }
 
 fn size() -> Size {
-    Size { layers: 2, units: 9, both: true, embedding: 4 }
+    Size { layers: 2, units: 9, both: true, embedding: 4, ..Size::default() }
 }
 
 fn learning(optimizer: Optimizer) -> Learning {

@@ -7,6 +7,8 @@
 pub struct Frame {
     steps: usize,
     lengths: Vec<usize>,
+    /// Whether layers compute padding too.
+    padding_too: bool,
 }
 
 impl Frame {
@@ -18,7 +20,14 @@ impl Frame {
     pub fn new(steps: usize, lengths: Vec<usize>) -> Self {
         assert!(steps > 0 && !lengths.is_empty(), "a frame without steps or rows");
         assert!(lengths.iter().all(|&length| length <= steps), "a row is longer than the frame");
-        Self { steps, lengths }
+        Self { steps, lengths, padding_too: false }
+    }
+
+    /// The same, of which layers compute the padding too, as frameworks do that do not know the lengths of rows.
+    /// The results are the same, and take longer. A CUDA device always computes padding.
+    #[must_use]
+    pub fn with_padding(self) -> Self {
+        Self { padding_too: true, ..self }
     }
 
     /// The number of time steps.
@@ -44,6 +53,17 @@ impl Frame {
     /// The places that are not padding.
     pub fn positions(&self) -> usize {
         self.lengths.iter().sum()
+    }
+
+    /// How many steps are computed: all, or those at which rows are running.
+    pub(crate) fn computed_steps(&self) -> usize {
+        let longest = self.lengths.iter().copied().max().unwrap_or(0);
+        if self.padding_too { self.steps } else { longest }
+    }
+
+    /// Whether a row is computed at this step.
+    pub(crate) fn computes(&self, step: usize, row: usize) -> bool {
+        self.padding_too || self.holds(step, row)
     }
 
     /// Whether a row has something at this step.

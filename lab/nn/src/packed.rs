@@ -6,7 +6,8 @@ use rayon::prelude::*;
 
 use crate::{batch::Frame, buffer::Buffer};
 
-/// The places of a batch that are not padding, in the order of the batch: the rows that are still running at
+/// The places of a batch that are computed: those that are not padding, unless the [`Frame`] says that padding is
+/// computed too. They are in the order of the batch: the rows that are still running at
 /// the first step, then those at the second. What is computed for these places alone costs nothing for padding.
 ///
 /// Their order is that of the batch, so that sums over places are in one order, however much padding there is.
@@ -43,7 +44,7 @@ impl Packing {
         for step in 0..frame.steps() {
             begins.push(places.len());
             let first = step * frame.rows();
-            let running = (0..frame.rows()).filter(|&row| frame.holds(step, row));
+            let running = (0..frame.rows()).filter(|&row| frame.computes(step, row));
             places.extend(running.map(|row| first + row));
         }
         begins.push(places.len());

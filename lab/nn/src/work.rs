@@ -62,6 +62,8 @@ mod tests {
                 Frame::new(3, vec![0, 0]),
             ] {
                 assert_eq!(of_step(&frame, both), one * frame.positions(), "{frame:?}");
+                let (cells, frame) = (frame.cells(), frame.with_padding());
+                assert_eq!(of_step(&frame, both), one * cells, "{frame:?}");
             }
         }
     }

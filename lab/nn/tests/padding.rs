@@ -90,6 +90,21 @@ fn a_batch_has_the_loss_and_gradient_of_its_rows_alone() {
 }
 
 #[test]
+fn padding_that_is_computed_changes_nothing() {
+    for (both, frame) in [false, true].into_iter().flat_map(|both| frames().map(|of| (both, of))) {
+        let x = padded(&frame, INPUTS, 0.7, 9.0);
+        let labels: Vec<u32> = (0..frame.cells()).map(|at| (at * at % CLASSES) as u32).collect();
+        let (loss, gradient) = pass(both, &frame, x.clone(), &labels);
+        let (same, computed) = pass(both, &frame.clone().with_padding(), x, &labels);
+        assert!((loss - same).abs() <= 1e-9 * loss, "{loss} and {same}");
+        let largest = gradient.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
+        for (one, other) in gradient.iter().zip(computed.iter()) {
+            assert!((one - other).abs() <= 2e-6 * largest, "{both} {frame:?}: {one} and {other}");
+        }
+    }
+}
+
+#[test]
 fn numbers_in_the_padding_are_never_used() {
     for (both, frame) in [false, true].into_iter().flat_map(|both| frames().map(|of| (both, of))) {
         let run = |padding: f32, label: u32| {

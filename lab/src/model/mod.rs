@@ -28,6 +28,29 @@ pub struct Size {
     pub both: bool,
     /// The width of the vectors that stand for symbols.
     pub embedding: usize,
+    /// Whether layers compute padding.
+    pub padding: Padding,
+}
+
+/// Whether layers compute padding, on a processor. Results are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Padding {
+    /// They do not, so time follows the positions of a batch.
+    #[default]
+    Skipped,
+    /// They do, as frameworks that do not know the lengths of rows, so time follows the cells.
+    Computed,
+}
+
+impl Padding {
+    /// A frame of which layers compute this.
+    fn of(self, frame: &Frame) -> Frame {
+        match self {
+            Self::Skipped => frame.clone(),
+            Self::Computed => frame.clone().with_padding(),
+        }
+    }
 }
 
 /// The most layers, and the most units of a layer: a model beyond has no use for a laboratory.
@@ -57,7 +80,7 @@ impl Size {
 
 impl Default for Size {
     fn default() -> Self {
-        Self { layers: 1, units: 64, both: true, embedding: 32 }
+        Self { layers: 1, units: 64, both: true, embedding: 32, padding: Padding::default() }
     }
 }
 
@@ -72,6 +95,7 @@ pub struct Model {
     front: Option<Placed<Embedding>>,
     stack: Vec<Placed<Recurrent>>,
     head: Head,
+    padding: Padding,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -160,7 +184,7 @@ impl Model {
                 Head::Frames(Speaker::new(&mut layout, size.units, width, frames.width()))
             }
         };
-        Self { layout, front, stack, head }
+        Self { layout, front, stack, head, padding: size.padding }
     }
 
     /// How many parameters it has.
@@ -207,7 +231,7 @@ impl Model {
         batch: &Batch,
     ) -> Result<Passed<'a, E>, EngineError> {
         let mut tape = Tape::new(engine, parameters);
-        let frame = &batch.frame;
+        let frame = &self.padding.of(&batch.frame);
         let mut value = match (&batch.shown, &self.front) {
             (Shown::Frames(values), None) => tape.given(values.clone())?,
             (Shown::Symbols(symbols), Some(front)) => {
@@ -239,6 +263,7 @@ impl Model {
                 (said, loss)
             }
             (Head::Frames(speaker), Wanted::Frames { frame: spoken, values }) => {
+                let spoken = &self.padding.of(spoken);
                 let said = speaker.speak(&mut tape, value, frame, spoken, values)?;
                 let targets = engine.upload(values.clone())?;
                 let loss =

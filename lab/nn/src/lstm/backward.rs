@@ -58,7 +58,14 @@ impl Job for Backward<'_> {
             for (at, (gates, &place)) in gates.chunks_exact_mut(4 * units).zip(places).enumerate() {
                 let begin = place * dy.width + dy.first;
                 let row = place - time * all_rows;
+                let holds = steps.packing.frame().holds(time, row);
                 let row = row * units..(row + 1) * units;
+                if !holds {
+                    // Its states are zeros, whatever came before.
+                    gates.fill(0.0);
+                    dcells[row].fill(0.0);
+                    continue;
+                }
                 Row {
                     gates,
                     previous_cells: &previous_cells[at * units..(at + 1) * units],

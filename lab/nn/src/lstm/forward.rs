@@ -57,6 +57,12 @@ impl Job for Forward<'_> {
                 let first = panel * P::LANES;
                 blocks!(P, rows, row => block(p, &mut step, row, first, weights));
             }
+            // If padding is computed, all rows are there.
+            for row in steps.padded(time) {
+                let place = row * units..(row + 1) * units;
+                step.cells[place.clone()].fill(0.0);
+                step.outputs[place].fill(0.0);
+            }
         }
     }
 }

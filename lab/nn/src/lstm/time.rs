@@ -25,7 +25,7 @@ impl Steps<'_> {
     /// The steps at which rows are running, in the order that the direction goes.
     pub(super) fn order(&self) -> impl DoubleEndedIterator<Item = usize> {
         // The rows of a later step are among those of an earlier one.
-        let steps = self.packing.frame().lengths().iter().copied().max().unwrap_or(0);
+        let steps = self.packing.frame().computed_steps();
         let direction = self.direction;
         (0..steps).map(move |step| match direction {
             Direction::Forward => step,
@@ -78,6 +78,12 @@ impl Steps<'_> {
             Direction::Forward => time.checked_sub(1),
             Direction::Backward => (time + 1 < self.packing.frame().steps()).then_some(time + 1),
         }
+    }
+
+    /// The rows that are computed at a step and have only padding there: their states are zeros.
+    pub(super) fn padded(&self, time: usize) -> impl Iterator<Item = usize> {
+        let frame = self.packing.frame();
+        self.packing.rows(time).filter(move |&row| !frame.holds(time, row))
     }
 
     /// Copies the states before a time step, one after another as its rows are: zero for a row that begins.
