@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import json
 import random
 import re
@@ -44,12 +44,12 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def model() -> ModuleType:
-    sys.path.insert(0, str(FOLDER))
-    try:
-        yield importlib.import_module("model")
-    finally:
-        sys.path.remove(str(FOLDER))
-        sys.modules.pop("model", None)
+    # Other experiments have a module of this name too.
+    spec = importlib.util.spec_from_file_location("translation_model", FOLDER / "model.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 SMALL = {"width": 32, "heads": 2, "inner": 64, "layers": 1, "dropout": 0.0}
