@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 import torch
@@ -173,14 +174,15 @@ class Task:
         self.longest = int(max(side.lengths.max() for side in self.sides.values())) + 1
         self.size = {name: settings.get(name, value) for name, value in SIZE.items()}
         self.smoothing, self.beam = settings.get("smoothing", 0.1), settings.get("beam", 4)
-        self.graphs: Graphs | None = None
+        self.low_precision = settings.get("amp") == "bf16"
+        # Trainings take turns, and every model has graphs of its own.
+        self.graphs: WeakKeyDictionary[nn.Module, Graphs] = WeakKeyDictionary()
         if settings.get("graphs", False):
             self.backward = self._by_graph
         pairs, tokens = len(self.lengths), int(self.lengths.sum())
         self.about = {"data": f"{pairs:,} pairs of sentences, {tokens:,} tokens of {len(self.vocabulary):,}"}
 
     def model(self) -> nn.Module:
-        self.graphs = None
         return Translator(len(self.vocabulary), self.longest, **self.size)
 
     def loss(self, model: Translator, batch: Any) -> tuple[torch.Tensor, int]:
@@ -196,14 +198,15 @@ class Task:
     def _by_graph(self, model: Translator, batch: Any, scale: float) -> tuple[torch.Tensor, int]:
         """As `loss`, and the gradients: by the graph that was recorded for this shape."""
         if batch.packed or self.device.type != "cuda":
-            total, count = self.loss(model, batch)
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.low_precision):
+                total, count = self.loss(model, batch)
             (total * scale).backward()
             return total.detach(), count
-        if self.graphs is None:
-            self.graphs = Graphs(model, self.smoothing)
+        if model not in self.graphs:
+            self.graphs[model] = Graphs(model, self.smoothing, self.low_precision)
         source, target = self.sides["train", "source"], self.sides["train", "target"]
         padded = [side.padded(batch.indices, length) for side, length in zip((source, target), batch.shape, strict=True)]
-        return self.graphs.run([part for pair in padded for part in pair], scale), int(target.lengths[batch.indices].sum())
+        return self.graphs[model].run([part for pair in padded for part in pair], scale), int(target.lengths[batch.indices].sum())
 
     def validate(self, model: Translator) -> dict[str, float]:
         source, target = self.sides["val", "source"], self.sides["val", "target"]
@@ -278,8 +281,10 @@ def smoothed(scores: torch.Tensor, labels: torch.Tensor, smoothing: float) -> to
 class Graphs:
     """One recorded forward and backward pass for each shape, replayed for each micro-batch."""
 
-    def __init__(self, model: Translator, smoothing: float) -> None:
-        self.model, self.smoothing, self.recorded = model, smoothing, {}
+    def __init__(self, model: Translator, smoothing: float, low_precision: bool) -> None:
+        # A model must not be kept by what is kept for it.
+        self.model = ref(model)
+        self.smoothing, self.low_precision, self.recorded = smoothing, low_precision, {}
         for parameter in model.parameters():
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
@@ -297,12 +302,13 @@ class Graphs:
 
     def record(self, held: list[torch.Tensor]) -> tuple:
         factor, total = torch.zeros((), device=held[0].device), torch.zeros((), device=held[0].device)
-        kept = [parameter.grad.clone() for parameter in self.model.parameters()]
+        model = self.model()
+        kept = [parameter.grad.clone() for parameter in model.parameters()]
 
         def work() -> None:
             # The copies of weights in low precision belong to the graph.
-            with torch.autocast("cuda", torch.bfloat16, enabled=torch.is_autocast_enabled("cuda"), cache_enabled=False):
-                scores, labels = padded_scores(self.model, (held[0], held[1]), (held[2], held[3]))
+            with torch.autocast("cuda", torch.bfloat16, enabled=self.low_precision, cache_enabled=False):
+                scores, labels = padded_scores(model, (held[0], held[1]), (held[2], held[3]))
             loss = smoothed(scores, labels, self.smoothing)
             total.copy_(loss.detach())
             (loss * factor).backward()
@@ -316,7 +322,7 @@ class Graphs:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             work()
-        for parameter, grad in zip(self.model.parameters(), kept, strict=True):
+        for parameter, grad in zip(model.parameters(), kept, strict=True):
             parameter.grad.copy_(grad)
         return graph, held, factor, total
 
