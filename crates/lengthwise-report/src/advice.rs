@@ -65,7 +65,7 @@ impl Recommended {
                 reason: found.reason.clone(),
                 remarks: remarks(found),
                 command: input.map(|input| command(settings, input, ranks)),
-                python: python(best, ranks),
+                python: python(found, ranks),
             }
         })
     }
@@ -166,8 +166,10 @@ fn command(settings: &Settings, input: &str, ranks: u32) -> String {
     command
 }
 
-fn python(offer: &Offer, ranks: u32) -> String {
-    let mut call = String::from("lw.plan(lengths");
+fn python(found: &Recommendation, ranks: u32) -> String {
+    let offer = found.best();
+    let lengths = if found.two_lengths { "lw.Lengths(first, second)" } else { "lengths" };
+    let mut call = format!("lw.plan({lengths}");
     for (name, value) in named(&offer.settings) {
         _ = match name {
             "strategy" => write!(call, ", \"{value}\""),

@@ -178,3 +178,19 @@ fn what_cannot_be_is_refused() {
         assert!(said.contains(expected), "{arguments}: {said}");
     }
 }
+
+#[test]
+fn what_is_recommended_for_pairs_can_be_pasted() {
+    let rows = (0..400).map(|at| format!("{},{}", 20 + at * 7919 % 300, 2 + at * 104_729 % 40));
+    let rows: Vec<String> = std::iter::once("frames,tokens".to_owned()).chain(rows).collect();
+    let folder = Folder::new().with("data.csv", rows.join("\n"));
+    let input = "data.csv --column frames --second tokens --budget padded:4000";
+    let tuned = folder.json(&format!("tune {input} --json"));
+    let python = tuned["recommended"]["python"].as_str().unwrap();
+    assert!(python.starts_with("lw.plan(lw.Lengths(first, second), \"proportional"), "{python}");
+    let command = tuned["recommended"]["command"].as_str().unwrap();
+    let pasted = command.strip_prefix("lengthwise ").unwrap();
+    let [planned, pasted] = [format!("plan {input}"), pasted.to_owned()]
+        .map(|plan| folder.json(&format!("{plan} --json")));
+    assert_eq!(planned["batches"], pasted["batches"]);
+}

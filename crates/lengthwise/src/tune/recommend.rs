@@ -83,6 +83,8 @@ pub struct Recommendation {
     pub cost: CostModel,
     /// Why, in a sentence.
     pub reason: String,
+    /// Whether sequences have two lengths.
+    pub two_lengths: bool,
 }
 
 impl Recommendation {
@@ -170,6 +172,7 @@ pub fn recommend_in(
     let undecided = free.map(|free| recommend_in(workspace, lengths, &free)).transpose()?;
     Ok(Recommendation {
         reason: reason(&offers[0], &random_offer),
+        two_lengths: lengths.second().is_some(),
         offers,
         steps_before: steps_before(&ruler, wanted, lengths.len())?,
         random: random_offer,
@@ -445,8 +448,7 @@ fn reason(best: &Offer, random: &Offer) -> String {
 }
 
 /// The strategy and the shapes of plans without optimizer steps: for [shards](crate::shard) and for bounded
-/// memory. The default is random order on a ladder of 16
-/// rungs, or of as many rungs as there are batches if they are fewer; for two lengths it is `paired`
+/// memory. The default is random order on a ladder of 16 rungs, or of as many rungs as there are batches if they are fewer; for two lengths it is `paired`
 /// with exact shapes. If a strategy is given, the default shapes are exact; if only shapes are given,
 /// the strategy is `blurred`.
 ///
