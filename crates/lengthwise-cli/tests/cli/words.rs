@@ -15,6 +15,7 @@ const PLACES: &[(&str, &str)] = &[
     ("lab/experiments", ".md"),
     ("lab/src/command", ".rs"),
     ("benches/README.md", ""),
+    ("examples/README.md", ""),
     ("crates/lengthwise-cli/src", ".rs"),
     ("crates/lengthwise-report/src/html", ".rs"),
     ("crates/lengthwise/src", ".md"),
