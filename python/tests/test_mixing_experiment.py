@@ -133,6 +133,10 @@ def test_a_sentence_does_not_see_its_neighbours():
     spec = importlib.util.spec_from_file_location("mixing_model", FOLDER / "model.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    with pytest.raises(lw.SettingError, match="expected the device cpu, got 'cuda'"):
+        module.build({"data": None, "device": "cuda"})
+    with pytest.raises(lw.FileError, match="there is no file"):
+        module.build({"data": "nowhere"})
     for target in ("tags", "words"):
         task = module.build({"data": None, "sentences": 100, "width": 8, "dropout": 0.0, "target": target})
         torch.manual_seed(0)

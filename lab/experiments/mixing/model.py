@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from lengthwise import FileError, SettingError
 from lengthwise.lab import Batch
 from torch import nn
 from torch.nn import functional
@@ -30,6 +31,8 @@ Sentence = list[tuple[str, str]]
 
 def read(path: Path) -> list[Sentence]:
     """Sentences of a file with a word, a tab and its tag in each line, and an empty line after each sentence."""
+    if not path.is_file():
+        raise FileError(f"there is no file {path}", hint="give a folder with train.tsv and dev.tsv as `--data`")
     sentences: list[Sentence] = [[]]
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("#doc\t"):
@@ -133,6 +136,8 @@ class Task:
     """
 
     def __init__(self, settings: dict[str, Any]) -> None:
+        if settings.get("device", "cpu") != "cpu":
+            raise SettingError(f"expected the device cpu, got {settings['device']!r}", hint="give `--device cpu`")
         data, count = settings["data"], settings.get("sentences")
         if data is None:
             training, validation = made(count or 1000, 1), made(200, 2)

@@ -281,6 +281,11 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("results.jsonl"), help="[default: results.jsonl]")
     parser.add_argument("--table", action="store_true", help="only print the table of this file")
     args = parser.parse_args()
+    if args.seeds < 1:
+        parser.error(f"expected at least 1 seed, got {args.seeds}")
+    for name in ("train.tsv", "dev.tsv") if args.data else ():
+        if not (Path(args.data) / name).is_file():
+            parser.error(f"there is no file {Path(args.data) / name}")
     if args.table:
         lines = [json.loads(line) for line in args.output.read_text(encoding="utf-8").splitlines()]
     else:
