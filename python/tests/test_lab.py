@@ -611,10 +611,10 @@ def test_the_laboratory_reads_the_results(build):
 
 def test_the_guide(capsys):
     text = (ROOT / "docs/guides/lab.md").read_text()
-    (module,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    module, recorded = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     (experiment,) = re.findall(r"^```toml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert len(module.splitlines()) < 60
-    Path("my_module.py").write_text(module)
+    Path("my_module.py").write_text(module + "\n\n" + recorded)
     write(experiment, "my.toml")
     commands = re.findall(r"^(?:\$ )?python -m (lengthwise.lab .*)$", text, re.MULTILINE)
     assert {line.split()[1] for line in commands} >= {"check", "run"}
@@ -622,6 +622,9 @@ def test_the_guide(capsys):
         assert main([*line.split()[1:], "--device", "cpu"]) == 0
     lines = [json.loads(line) for line in Path("runs/my/results.jsonl").read_text().splitlines()]
     assert len(lines) == 1 + len(lines[0]["runs"]) * lines[-1]["epoch"]
+    # Without a GPU, what would be recorded is computed, and the same is learned.
+    again = lab.run("my.toml", "my_module:Recorded", quiet=True, device="cpu", out="recorded")
+    assert [line["validation"] for line in again[1:]] == [line["validation"] for line in lines[1:]]
 
 
 def test_the_dictionary(monkeypatch):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
-from lengthwise import FileError
-from lengthwise.lab import Batch
+from lengthwise import FileError, SettingError
+from lengthwise.lab import Batch, Graphs
 from torch import nn
 from torch.nn import functional
 
@@ -189,59 +188,23 @@ class Recorded(Dictionary):
 
     def __init__(self, settings: dict[str, Any]) -> None:
         super().__init__(settings)
-        self.precision = settings["amp"] == "bf16"
-        self.graphs: WeakKeyDictionary[nn.Module, dict[tuple[int, ...], tuple]] = WeakKeyDictionary()
-        # Graphs are replayed one after another, so what one computes in between may lie where another does.
-        self.pool = torch.cuda.graph_pool_handle()
+        self.graphs = Graphs(padded_sum, settings["amp"])
 
     def backward(self, model: nn.Module, batch: Batch, scale: float) -> tuple[torch.Tensor, int]:
-        if model not in self.graphs:
-            self.graphs[model] = {}
-            for parameter in model.parameters():
-                parameter.grad = torch.zeros_like(parameter)
-        row = self.row(batch)
         if batch.packed:
-            with torch.autocast("cuda", torch.bfloat16, enabled=self.precision):
-                loss = losses(model, row, "sum")
-            (loss * scale).backward()
-            return loss.detach(), self.count(batch)
-        shape = tuple(row[0].shape)
-        if shape not in self.graphs[model]:
-            self.graphs[model][shape] = self.record(model, row)
-        graph, tokens, target, factor, loss, _ = self.graphs[model][shape]
-        tokens.copy_(row[0])
-        target.copy_(row[2])
-        factor.fill_(scale)
-        graph.replay()
-        return loss, self.count(batch)
+            raise SettingError("expected padded batches with graphs, got a packed row", hint="leave `graphs` out for this run")
+        tokens, places, target, _, _ = self.row(batch)
+        return self.graphs.backward(model, (tokens, places, target), scale), self.count(batch)
 
-    def record(self, model: nn.Module, row: tuple) -> tuple:
-        from torch.nn.attention import SDPBackend, sdpa_kernel
 
-        tokens, target, factor = row[0].clone(), row[2].clone(), torch.zeros((), device="cuda")
-        kept = [parameter.grad.clone() for parameter in model.parameters()]
+def padded_sum(model: nn.Module, tokens: torch.Tensor, places: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    from torch.nn.attention import SDPBackend, sdpa_kernel
 
-        def work() -> torch.Tensor:
-            flash = sdpa_kernel(SDPBackend.FLASH_ATTENTION)
-            with flash, torch.autocast("cuda", torch.bfloat16, enabled=self.precision, cache_enabled=False):
-                loss = losses(model, (tokens, row[1], target, None, row[4]), "sum")
-            (loss * factor).backward()
-            return loss.detach()
-
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            for _ in range(2):
-                work()
-        torch.cuda.current_stream().wait_stream(side)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self.pool):
-            loss = work()
-        for parameter, grad in zip(model.parameters(), kept, strict=True):
-            parameter.grad.copy_(grad)
-        return graph, tokens, target, factor, loss, row[1]
+    # Other kernels for attention may not be recorded.
+    kernels = [SDPBackend.FLASH_ATTENTION] if tokens.is_cuda else [SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]
+    with sdpa_kernel(kernels):
+        return losses(model, (tokens, places, target, None, tokens.shape[1]), "sum")
 
 
 def build(settings: dict[str, Any]) -> Dictionary:
-    # Without a GPU there are no graphs; `check` needs none.
-    return Recorded(settings) if settings.get("graphs") and settings["device"] != "cpu" else Dictionary(settings)
+    return Recorded(settings) if settings.get("graphs") else Dictionary(settings)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-from weakref import WeakKeyDictionary, ref
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from lengthwise.lab import Batch, Graphs
 from torch import nn
 from torch.nn import functional
 
 PAD, BEGIN, END = 0, 1, 2
+#: Packed rows for graphs have multiples of so many tokens, and of so many sentences, of which at least the last 16 are
+#: padding.
+ROW, SENTENCES, LAST = 256, 64, 16
 
 
 class Attention(nn.Module):
@@ -48,15 +51,15 @@ class InRectangle(Seen):
 class InRow(Seen):
     """The positions of its own sequence in a packed row, where sequences end there; with `causal`, up to itself."""
 
-    def __init__(self, starts: torch.Tensor, longest: int, of: torch.Tensor, of_longest: int, causal: bool) -> None:
-        self.starts, self.longest, self.of, self.of_longest, self.causal = starts, longest, of, of_longest, causal
+    def __init__(self, starts: torch.Tensor, of: torch.Tensor, longest: int, causal: bool) -> None:
+        self.starts, self.of, self.longest, self.causal = starts, of, longest, causal
 
     def __call__(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
         if query.is_cuda:
             from torch.nn.attention.varlen import varlen_attn
 
             window = (-1, 0) if self.causal else (-1, -1)
-            return varlen_attn(query, key, value, self.starts, self.of, self.longest, self.of_longest, window_size=window)
+            return varlen_attn(query, key, value, self.starts, self.of, self.longest, self.longest, window_size=window)
         rows, columns = (torch.bucketize(torch.arange(len(part)), starts, right=True)
                          for part, starts in ((query, self.starts), (key, self.of)))
         mask = rows[:, None] == columns
@@ -105,6 +108,8 @@ class Translator(nn.Module):
 
     def embedded(self, tokens: torch.Tensor, places: torch.Tensor, side: int) -> torch.Tensor:
         scaled = self.tokens(tokens) * self.tokens.embedding_dim**0.5
+        # Padding may go on after the longest sentence.
+        places = places.clamp(max=self.places[side].num_embeddings - 1)
         return self.dropout(scaled + self.places[side](places))
 
     def encoded(self, tokens: torch.Tensor, places: torch.Tensor, seen: Seen) -> torch.Tensor:
@@ -140,14 +145,28 @@ class Side:
         tokens = self.tokens[(where[0][:, None] + place).clamp(max=len(self.tokens) - 1)]
         return torch.where(inside, tokens, PAD), inside
 
-    def packed(self, indices: np.ndarray) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, int]:
-        """Tokens one after another, their places in their sequences, where each starts, and the longest length."""
+    def packed(self, indices: np.ndarray, more: int) -> Row:
+        """Sentences one after another, and `more` sentences of padding after them, which make few shapes of rows."""
         lengths = self.lengths[indices]
         ends = np.cumsum(lengths)
-        place = np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
+        total = int(ends[-1])
+        place = np.arange(total) - np.repeat(ends - lengths, lengths)
         where = np.repeat(self.starts[indices], lengths) + place
-        starts = np.concatenate([[0], ends]).astype(np.int32)
-        return self.tokens[self.sent(where)], self.sent(place), self.sent(starts), int(lengths.max())
+        # Whatever is read there becomes padding.
+        room = -(total + more) % ROW + more if more else 0
+        where, place = np.pad(where, (0, room)), np.pad(place, (0, room))
+        ends = np.concatenate([[0], ends, total + np.arange(1, more + 1) * room // max(more, 1)]).astype(np.int32)
+        tokens = self.tokens[self.sent(where)]
+        tokens[total:] = PAD
+        return Row(tokens, self.sent(place), self.sent(ends))
+
+
+class Row(NamedTuple):
+    """A packed row: its tokens, their places in their sentences, and where sentences start."""
+
+    tokens: torch.Tensor
+    places: torch.Tensor
+    starts: torch.Tensor
 
 
 def with_end(tokens: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -174,39 +193,41 @@ class Task:
         self.longest = int(max(side.lengths.max() for side in self.sides.values())) + 1
         self.size = {name: settings.get(name, value) for name, value in SIZE.items()}
         self.smoothing, self.beam = settings.get("smoothing", 0.1), settings.get("beam", 4)
-        self.low_precision = settings.get("amp") == "bf16"
-        # Trainings take turns, and every model has graphs of its own.
-        self.graphs: WeakKeyDictionary[nn.Module, Graphs] = WeakKeyDictionary()
+        self.graphs = Graphs(self.sum, settings.get("amp", "none"))
         if settings.get("graphs", False):
             self.backward = self._by_graph
+        # The longest in packed rows, where padding is divided into sentences too.
+        self.in_rows = max(self.longest, ROW // LAST + 2)
         pairs, tokens = len(self.lengths), int(self.lengths.sum())
         self.about = {"data": f"{pairs:,} pairs of sentences, {tokens:,} tokens of {len(self.vocabulary):,}"}
 
     def model(self) -> nn.Module:
         return Translator(len(self.vocabulary), self.longest, **self.size)
 
-    def loss(self, model: Translator, batch: Any) -> tuple[torch.Tensor, int]:
-        source, target = self.sides["train", "source"], self.sides["train", "target"]
-        count = int(target.lengths[batch.indices].sum())
+    def inputs(self, batch: Batch, few_shapes: bool) -> tuple[torch.Tensor, ...]:
+        """Source and target as two packed rows, or as two rectangles, each with its mask."""
+        sides = [self.sides["train", side] for side in ("source", "target")]
         if batch.packed:
-            scores, labels = packed_scores(model, source, target, batch.indices)
-        else:
-            padded = [side.padded(batch.indices, length) for side, length in zip((source, target), batch.shape, strict=True)]
-            scores, labels = padded_scores(model, *padded)
-        return smoothed(scores, labels, self.smoothing), count
+            more = LAST + -(len(batch) + LAST) % SENTENCES if few_shapes else 0
+            return tuple(part for side in sides for part in side.packed(batch.indices, more))
+        return tuple(part for side, length in zip(sides, batch.shape, strict=True) for part in side.padded(batch.indices, length))
 
-    def _by_graph(self, model: Translator, batch: Any, scale: float) -> tuple[torch.Tensor, int]:
+    def sum(self, model: Translator, *inputs: torch.Tensor) -> torch.Tensor:
+        if len(inputs) == 6:
+            scores, labels = packed_scores(model, Row(*inputs[:3]), Row(*inputs[3:]), self.in_rows)
+        else:
+            scores, labels = padded_scores(model, inputs[:2], inputs[2:])
+        return smoothed(scores, labels, self.smoothing)
+
+    def count(self, batch: Batch) -> int:
+        return int(self.lengths[batch.indices, 1].sum())
+
+    def loss(self, model: Translator, batch: Batch) -> tuple[torch.Tensor, int]:
+        return self.sum(model, *self.inputs(batch, few_shapes=False)), self.count(batch)
+
+    def _by_graph(self, model: Translator, batch: Batch, scale: float) -> tuple[torch.Tensor, int]:
         """As `loss`, and the gradients: by the graph that was recorded for this shape."""
-        if batch.packed or self.device.type != "cuda":
-            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.low_precision):
-                total, count = self.loss(model, batch)
-            (total * scale).backward()
-            return total.detach(), count
-        if model not in self.graphs:
-            self.graphs[model] = Graphs(model, self.smoothing, self.low_precision)
-        source, target = self.sides["train", "source"], self.sides["train", "target"]
-        padded = [side.padded(batch.indices, length) for side, length in zip((source, target), batch.shape, strict=True)]
-        return self.graphs[model].run([part for pair in padded for part in pair], scale), int(target.lengths[batch.indices].sum())
+        return self.graphs.backward(model, self.inputs(batch, few_shapes=True), scale), self.count(batch)
 
     def validate(self, model: Translator) -> dict[str, float]:
         source, target = self.sides["val", "source"], self.sides["val", "target"]
@@ -228,7 +249,7 @@ class Task:
         measures = {}
         for part, texts in self.texts.items():
             source, translations = self.sides[part, "source"], [""] * len(texts)
-            for indices in np.array_split(np.argsort(source.lengths, kind="stable"), max(1, len(texts) // 128)):
+            for indices in np.array_split(np.argsort(source.lengths, kind="stable"), max(1, len(texts) // 500)):
                 tokens, inside = source.padded(indices, int(source.lengths[indices].max()))
                 for index, found in zip(indices, translated(model, tokens, inside, self.beam, self.longest), strict=True):
                     translations[index] = self.text(found)
@@ -262,69 +283,17 @@ def padded_scores(model: Translator, source: tuple, target: tuple) -> tuple[torc
     return scores, labels
 
 
-def packed_scores(model: Translator, source: Side, target: Side, indices: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-    tokens, places, starts, longest = source.packed(indices)
-    labels, label_places, label_starts, label_longest = target.packed(indices)
-    read = torch.where(label_places == 0, BEGIN, functional.pad(labels[:-1], (1, 0)))
-    encoded = model.encoded(tokens, places, InRow(starts, longest, starts, longest, False))
-    own = InRow(label_starts, label_longest, label_starts, label_longest, True)
-    across = InRow(label_starts, label_longest, starts, longest, False)
-    return model.scores(read, label_places, encoded, own, across), labels
+def packed_scores(model: Translator, source: Row, target: Row, longest: int) -> tuple[torch.Tensor, torch.Tensor]:
+    read = torch.where(target.places == 0, BEGIN, functional.pad(target.tokens[:-1], (1, 0)))
+    encoded = model.encoded(source.tokens, source.places, InRow(source.starts, source.starts, longest, False))
+    own, across = InRow(target.starts, target.starts, longest, True), InRow(target.starts, source.starts, longest, False)
+    return model.scores(read, target.places, encoded, own, across), target.tokens
 
 
 def smoothed(scores: torch.Tensor, labels: torch.Tensor, smoothing: float) -> torch.Tensor:
     return functional.cross_entropy(
         scores.flatten(0, -2).float(), labels.flatten(), ignore_index=PAD, reduction="sum", label_smoothing=smoothing
     )
-
-
-class Graphs:
-    """One recorded forward and backward pass for each shape, replayed for each micro-batch."""
-
-    def __init__(self, model: Translator, smoothing: float, low_precision: bool) -> None:
-        # A model must not be kept by what is kept for it.
-        self.model = ref(model)
-        self.smoothing, self.low_precision, self.recorded = smoothing, low_precision, {}
-        for parameter in model.parameters():
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
-
-    def run(self, inputs: list[torch.Tensor], scale: float) -> torch.Tensor:
-        shape = inputs[0].shape + inputs[2].shape
-        if shape not in self.recorded:
-            self.recorded[shape] = self.record([part.clone() for part in inputs])
-        graph, held, factor, total = self.recorded[shape]
-        for into, part in zip(held, inputs, strict=True):
-            into.copy_(part)
-        factor.fill_(scale)
-        graph.replay()
-        return total.clone()
-
-    def record(self, held: list[torch.Tensor]) -> tuple:
-        factor, total = torch.zeros((), device=held[0].device), torch.zeros((), device=held[0].device)
-        model = self.model()
-        kept = [parameter.grad.clone() for parameter in model.parameters()]
-
-        def work() -> None:
-            # The copies of weights in low precision belong to the graph.
-            with torch.autocast("cuda", torch.bfloat16, enabled=self.low_precision, cache_enabled=False):
-                scores, labels = padded_scores(model, (held[0], held[1]), (held[2], held[3]))
-            loss = smoothed(scores, labels, self.smoothing)
-            total.copy_(loss.detach())
-            (loss * factor).backward()
-
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            for _ in range(2):
-                work()
-        torch.cuda.current_stream().wait_stream(side)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            work()
-        for parameter, grad in zip(model.parameters(), kept, strict=True):
-            parameter.grad.copy_(grad)
-        return graph, held, factor, total
 
 
 def translated(model: Translator, tokens: torch.Tensor, inside: torch.Tensor, beam: int, longest: int) -> list[list[int]]:

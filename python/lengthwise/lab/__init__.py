@@ -9,7 +9,8 @@ PyTorch is imported when a training begins.
 from __future__ import annotations
 
 from ._batches import Batch
+from ._graphs import Graphs
 from ._session import run
 from ._task import Task
 
-__all__ = ["Batch", "Task", "run"]
+__all__ = ["Batch", "Graphs", "Task", "run"]
