@@ -46,7 +46,8 @@ Examples:
 Examples:
   lengthwise-lab report runs/handwriting
   lengthwise-lab report runs/handwriting --json
-  lengthwise-lab report runs/handwriting -o page.html")]
+  lengthwise-lab report runs/handwriting -o page.html
+  lengthwise-lab report runs/seed-1 runs/seed-2 --results-output results.jsonl")]
     Report(ReportArgs),
 }
 
@@ -180,11 +181,16 @@ pub(crate) struct ShowArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportArgs {
-    /// The folder of an experiment, or its results.jsonl.
-    pub(crate) results: PathBuf,
+    /// The folder of an experiment, or its results.jsonl. Several are joined, if they are parts of one experiment
+    /// with other seeds or runs.
+    #[arg(required = true)]
+    pub(crate) results: Vec<PathBuf>,
     /// Write the page with all curves to this file.
     #[arg(long, short, value_name = "HTML")]
     pub(crate) output: Option<PathBuf>,
+    /// Write the results to this file, as JSON lines: of several parts in one.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) results_output: Option<PathBuf>,
     /// Print the tables as Markdown.
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,

@@ -9,7 +9,7 @@ mod prepared;
 mod processes;
 mod workers;
 
-use std::{fmt::Write as _, fs, process::ExitCode};
+use std::{fmt::Write as _, fs, path::Path, process::ExitCode};
 
 pub(crate) use args::Args;
 use args::{CheckArgs, Command, ReportArgs, RunArgs, ShowArgs};
@@ -81,21 +81,38 @@ fn show(args: &ShowArgs) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn report(args: &ReportArgs) -> Result<ExitCode, Error> {
-    let path = if args.results.is_dir() {
-        args.results.join(lengthwise_lab::RESULTS)
-    } else {
-        args.results.clone()
-    };
+/// The results in a folder or a file.
+fn results(given: &Path) -> Result<Training, Error> {
+    let path =
+        if given.is_dir() { given.join(lengthwise_lab::RESULTS) } else { given.to_path_buf() };
     let text = fs::read_to_string(&path).map_err(|error| {
         Error::new(format!("{}: {error}", path.display()), "give the folder of an experiment")
     })?;
-    let training = Training::from_jsonl(&text).map_err(|error| {
+    Training::from_jsonl(&text).map_err(|error| {
         Error::new(
             format!("{}: {error}", path.display()),
             "give the results.jsonl that an experiment wrote",
         )
-    })?;
+    })
+}
+
+fn report(args: &ReportArgs) -> Result<ExitCode, Error> {
+    let mut training: Option<Training> = None;
+    for path in &args.results {
+        let part = results(path)?;
+        match &mut training {
+            None => training = Some(part),
+            Some(training) => {
+                training.join(part).map_err(|error| error.within(&path.display().to_string()))?;
+            }
+        }
+    }
+    let Some(training) = training else {
+        return Err(Error::new("there are no results", "give the folder of an experiment"));
+    };
+    if let Some(output) = &args.results_output {
+        lengthwise_lab::save_file(output, training.to_jsonl().as_bytes())?;
+    }
     if let Some(output) = &args.output {
         lengthwise_lab::save_file(output, training.page().as_bytes())?;
     }

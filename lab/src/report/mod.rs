@@ -10,6 +10,7 @@ mod compare;
 mod differences;
 mod equal_time;
 mod figures;
+mod join;
 mod jsonl;
 mod number;
 mod page;

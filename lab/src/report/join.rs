@@ -1,0 +1,120 @@
+//! One training from the parts of it that several processes or machines did.
+
+use super::records::Training;
+use crate::Error;
+
+impl Training {
+    /// Adds the runs of another part of the same experiment: other seeds, or other ways to batch.
+    ///
+    /// # Errors
+    ///
+    /// If it is another experiment, or has a run with a seed that is there already.
+    pub fn join(&mut self, mut other: Self) -> Result<(), Error> {
+        // What was not begun in one part may have been done in another.
+        for part in [&mut *self, &mut other] {
+            part.runs.retain(|run| !run.epochs.is_empty());
+        }
+        for (what, own, its) in
+            [("title", &self.title, &other.title), ("error", &self.error, &other.error)]
+        {
+            if own != its {
+                return Err(Error::new(
+                    format!("the {what} is {its:?}, and {own:?} in the first results"),
+                    "give the results of one experiment, with other seeds or runs",
+                ));
+            }
+        }
+        // Some runs may end early.
+        let epochs = |of: &Self| of.runs.iter().map(|run| run.epochs.len()).max().unwrap_or(0);
+        let early = self.runs.iter().chain(&other.runs).any(|run| run.ended);
+        for run in &other.runs {
+            if let Some(own) = self.runs.iter().find(|own| own.name == run.name) {
+                if own.settings != run.settings {
+                    return Err(Error::new(
+                        format!(
+                            "run {:?} has the settings {:?}, and {:?} in the first results",
+                            run.name, run.settings, own.settings
+                        ),
+                        "give the results of one experiment, with other seeds or runs",
+                    ));
+                }
+            }
+            if self.runs.iter().any(|own| own.name == run.name && own.seed == run.seed) {
+                return Err(Error::new(
+                    format!("run {:?} with seed {} is there twice", run.name, run.seed),
+                    "give every part once",
+                ));
+            }
+        }
+        if !early && epochs(self) != epochs(&other) {
+            return Err(Error::new(
+                format!(
+                    "the last epoch is {}, and {} in the first results",
+                    epochs(&other),
+                    epochs(self)
+                ),
+                "train all parts for as many epochs",
+            ));
+        }
+        self.runs.extend(other.runs);
+        merge(&mut self.notes, other.notes);
+        merge(&mut self.pairs, other.pairs);
+        merge(&mut self.scaling, other.scaling);
+        merge(&mut self.higher, other.higher);
+        Ok(())
+    }
+}
+
+fn merge<T: PartialEq>(own: &mut Vec<T>, more: Vec<T>) {
+    for one in more {
+        if !own.contains(&one) {
+            own.push(one);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{TrainingRun, testing::training};
+
+    /// The same with other seeds.
+    fn other() -> Training {
+        let mut other = training();
+        for run in &mut other.runs {
+            run.seed += 100;
+        }
+        other
+    }
+
+    #[test]
+    fn parts_become_one() {
+        let mut whole = training();
+        let rows = |of: &Training| of.table().markdown().matches("\n| semi-sorted").count();
+        let (runs, before) = (whole.runs.len(), rows(&whole));
+        let mut part = other();
+        part.notes.push("More.".to_owned());
+        part.runs.push(TrainingRun { epochs: Vec::new(), ..training().runs[0].clone() });
+        whole.join(part).unwrap();
+        assert_eq!(whole.runs.len(), 2 * runs);
+        assert_eq!(whole.notes.len(), training().notes.len() + 1);
+        // A row for each name, of twice as many seeds.
+        assert_eq!(rows(&whole), before);
+        assert_eq!(Training::from_jsonl(&whole.to_jsonl()).unwrap(), whole);
+    }
+
+    #[test]
+    fn what_is_no_part_is_refused() {
+        let refused = |part: Training| training().join(part).unwrap_err().to_string();
+        assert!(refused(training()).contains("is there twice"));
+        assert!(refused(Training { title: "x".to_owned(), ..other() }).contains("the title is"));
+        let mut part = other();
+        part.runs[0].settings = "x".to_owned();
+        assert!(refused(part).contains("has the settings"));
+        let mut part = other();
+        for run in &mut part.runs {
+            run.epochs.truncate(1);
+        }
+        assert!(refused(part).contains("the last epoch is 1"));
+    }
+}
