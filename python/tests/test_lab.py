@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import io
 import json
 import math
@@ -625,6 +626,21 @@ def test_the_guide(capsys):
     # Without a GPU, what would be recorded is computed, and the same is learned.
     again = lab.run("my.toml", "my_module:Recorded", quiet=True, device="cpu", out="recorded")
     assert [line["validation"] for line in again[1:]] == [line["validation"] for line in lines[1:]]
+
+
+def test_cells_that_can_be_trained_again():
+    """Every table has a cell in the script, and its result was kept."""
+    folder = ROOT / "lab/experiments"
+    spec = importlib.util.spec_from_file_location("rerun", folder / "rerun.py")
+    rerun = importlib.util.module_from_spec(spec)
+    sys.modules["rerun"] = rerun
+    spec.loader.exec_module(rerun)
+    for cell in rerun.CELLS:
+        assert 0 < rerun.last(folder / cell.kept, cell) < 100
+        name = cell.experiment if cell.experiment.endswith(".toml") else f"{cell.experiment}.toml"
+        assert f'name = "{cell.run}"' in (folder / name).read_text()
+    none = subprocess.run([sys.executable, folder / "rerun.py"], capture_output=True, text=True, check=False, timeout=60)
+    assert none.returncode == 2 and "expected data, got none" in none.stderr
 
 
 def test_the_dictionary(monkeypatch):

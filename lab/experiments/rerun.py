@@ -1,0 +1,97 @@
+"""Trains one cell of each table again, and compares it with what was kept: a few minutes, with a GPU.
+
+python rerun.py --translation tokens.npz --digits spoken_digits --pen pen_omniglot
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A run of an experiment with one seed, and what it was measured by."""
+
+    table: str
+    #: The argument that names its data.
+    data: str
+    #: An experiment of the laboratory, or a file beside its model in PyTorch.
+    experiment: str
+    run: str
+    measure: str
+    kept: str
+    seed: int = 1
+
+    def command(self, lab: str, data: str, out: Path) -> list[str]:
+        """What trains it."""
+        chosen = ["--only", self.run, "--seeds", str(self.seed), "--data", data, "--out", str(out), "--quiet"]
+        if self.experiment.endswith(".toml"):
+            return [sys.executable, "-m", "lengthwise.lab", "run", str(HERE / self.experiment), *chosen]
+        # The kept results are those of one thread; the number of threads changes no result.
+        return [lab, "run", self.experiment, "--device", "cpu", *chosen]
+
+
+CELLS = (
+    Cell("translation", "translation", "translation/translation.toml", "default", "BLEU 2016", "translation/results/2026-11-17-h200.jsonl"),
+    Cell("paper 1, Table 1", "digits", "paper1-table1", "100", "error", "results/2026-11-17-cpu/paper1-table1.jsonl"),
+    Cell("paper 1, Table 2", "digits", "paper1-table2", "Sorted", "error", "results/2026-11-17-cpu/paper1-table2.jsonl"),
+    Cell("paper 1, Table 2, takes", "digits", "paper1-table2-takes", "Sorted", "error", "results/2026-11-17-cpu/paper1-table2-takes.jsonl"),
+    Cell("paper 2, Table 2", "digits", "paper2-table2", "SSB-BR", "loss", "results/2026-11-17-cpu/paper2-table2.jsonl"),
+    Cell("paper 3, single digits", "digits", "paper3-fig3-digits", "Q = 3", "error", "results/2026-11-17-cpu/paper3-fig3-digits.jsonl"),
+    Cell("paper 3, strings", "digits", "paper3-fig3-strings", "Q = 6", "error", "results/2026-11-17-cpu/paper3-fig3-strings.jsonl"),
+    Cell("paper 3, pen strokes", "pen", "paper3-fig3", "Q = 6", "error", "results/2026-11-17-cpu/paper3-fig3-pen.jsonl"),
+)  # fmt: skip
+
+
+def last(path: Path, cell: Cell) -> float:
+    """What was measured after the last epoch of a run."""
+    found = None
+    for line in path.read_text(encoding="utf-8").splitlines()[1:]:
+        epoch = json.loads(line)
+        if (epoch["name"], epoch["seed"]) == (cell.run, cell.seed):
+            found = epoch["validation"]
+    if found is None:
+        raise SystemExit(f"error: {path}: there is no run {cell.run!r} with seed {cell.seed}")
+    return float({**found, **dict(found["more"])}[cell.measure])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Train one cell of each table again.")
+    for name, text in (
+        ("translation", "the tokens.npz of translation/prepare.py"),
+        ("digits", "the folder of spoken digits"),
+        ("pen", "the folder of pen strokes"),
+    ):
+        parser.add_argument(f"--{name}", metavar="PATH", help=text)
+    parser.add_argument("--lab", default="lengthwise-lab", help="the command of the laboratory [default: lengthwise-lab]")
+    args = vars(parser.parse_args())
+    cells = [cell for cell in CELLS if args[cell.data]]
+    if not cells:
+        parser.error("expected data, got none\n\nhint: give --translation, --digits or --pen")
+    width = max(len(cell.table) for cell in CELLS)
+    print(f"{'table':{width}}  {'run':10} {'measure':10} {'kept':>10} {'now':>10} {'seconds':>8}")
+    with tempfile.TemporaryDirectory() as folder:
+        for at, cell in enumerate(cells):
+            out, start = Path(folder) / str(at), time.monotonic()
+            done = subprocess.run(cell.command(args["lab"], args[cell.data], out), capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise SystemExit(f"{done.stderr}error: {cell.table}: the training failed")
+            kept, now = last(HERE / cell.kept, cell), last(out / "results.jsonl", cell)
+            seconds = time.monotonic() - start
+            print(f"{cell.table:{width}}  {cell.run:10} {cell.measure:10} {kept:10.4f} {now:10.4f} {seconds:8.0f}", flush=True)
+    left = [cell.table for cell in CELLS if cell not in cells]
+    if left:
+        print(f"no data for: {', '.join(left)}")
+
+
+if __name__ == "__main__":
+    main()
