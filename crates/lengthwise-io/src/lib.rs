@@ -105,3 +105,8 @@ pub use statistics::{
     is_statistics, read_statistics, save_statistics, statistics_from_bytes, statistics_to_bytes,
 };
 pub use stream::{read_stream_state, save_stream_state, stream_from_json, stream_to_json};
+
+/// The example of the README is a test too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

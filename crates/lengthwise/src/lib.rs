@@ -50,8 +50,9 @@ pub use shape::ladder::ladder;
 pub use shape::shapes::Shapes;
 pub use strategy::Strategy;
 
-/// The examples of the guides are tests too.
+/// The examples of the README and of the guides are tests too.
 #[cfg(doctest)]
+#[doc = include_str!("../README.md")]
 #[doc = include_str!("../../../docs/guides/rust.md")]
 #[doc = include_str!("../../../docs/guides/two-lengths.md")]
 struct Guides;
