@@ -28,16 +28,16 @@ impl Training {
         let epochs = |of: &Self| of.runs.iter().map(|run| run.epochs.len()).max().unwrap_or(0);
         let early = self.runs.iter().chain(&other.runs).any(|run| run.ended);
         for run in &other.runs {
-            if let Some(own) = self.runs.iter().find(|own| own.name == run.name) {
-                if own.settings != run.settings {
-                    return Err(Error::new(
-                        format!(
-                            "run {:?} has the settings {:?}, and {:?} in the first results",
-                            run.name, run.settings, own.settings
-                        ),
-                        "give the results of one experiment, with other seeds or runs",
-                    ));
-                }
+            if let Some(own) = self.runs.iter().find(|own| own.name == run.name)
+                && own.settings != run.settings
+            {
+                return Err(Error::new(
+                    format!(
+                        "run {:?} has the settings {:?}, and {:?} in the first results",
+                        run.name, run.settings, own.settings
+                    ),
+                    "give the results of one experiment, with other seeds or runs",
+                ));
             }
             if self.runs.iter().any(|own| own.name == run.name && own.seed == run.seed) {
                 return Err(Error::new(
