@@ -42,6 +42,7 @@ from ._lengthwise import (
     Schedule,
     Statistics,
     Tuning,
+    __version__ as __version__,
     balance,
     compare,
     effective_mates,
@@ -75,8 +76,6 @@ if TYPE_CHECKING:
     from ._settings import PlannerSettings
     from ._map import map_batches
     from .calibration import calibrate
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ArgumentTypeError",

@@ -3,9 +3,14 @@
 import numpy as np
 from _typeshed import SupportsGetItem, SupportsLenAndGetItem
 from os import PathLike
-from typing import Any, SupportsFloat, SupportsIndex, final
+from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BalancedStep", "Batches", "Chunks", "Comparison", "CostModel", "Feed", "Fit", "Inspection", "Lengths", "Measures", "Mixing", "Plan", "Planner", "Schedule", "Statistics", "Tuning", "_errors", "balance", "compare", "effective_mates", "example", "explain", "inspect", "ladder", "load_plan", "mixing", "partitions", "plan_file", "read_lengths", "tune"]
+__all__ = ["__version__", "BalancedStep", "Batches", "Chunks", "Comparison", "CostModel", "Feed", "Fit", "Inspection", "Lengths", "Measures", "Mixing", "Plan", "Planner", "Schedule", "Statistics", "Tuning", "_errors", "balance", "compare", "effective_mates", "example", "explain", "inspect", "ladder", "load_plan", "mixing", "partitions", "plan_file", "read_lengths", "tune"]
+
+__version__: Final[str]
+"""
+The version of the package, which Cargo.toml has.
+"""
 
 @final
 class BalancedStep:

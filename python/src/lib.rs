@@ -32,6 +32,11 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _lengthwise {
+    /// The version of the package, which Cargo.toml has.
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python's name for it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+
     #[pymodule_export]
     use super::{
         balance::{BalancedStep, balance, partitions},
