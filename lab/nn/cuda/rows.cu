@@ -44,6 +44,67 @@ extern "C" __global__ void add_parts(uint count, uint width, const float* parts,
     out[blockIdx.z * apart + column] += sum;
 }
 
+// Where a place that is not padding is among all such places, which are in the order of time, and at
+// each step in that of `ranks`.
+static __device__ __forceinline__ ulong packed_place(ulong place, uint rows, const uint* ranks,
+                                                     const uint* begins) {
+    return (ulong)begins[place / rows] + ranks[place % rows];
+}
+
+// The numbers of all places that are not padding, one place after another. A warp for every place, as in
+// the three after it.
+extern "C" __global__ void pack(ulong places, uint rows, uint width, const uint* lengths,
+                                const uint* ranks, const uint* begins, const float* values,
+                                float* packed) {
+    ulong place = (ulong)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    if (place >= places || !fills(place, rows, lengths)) return;
+    values += place * width;
+    packed += packed_place(place, rows, ranks, begins) * width;
+    for (uint at = threadIdx.x % 32; at < width; at += 32) packed[at] = values[at];
+}
+
+// The other way; zero where there is padding.
+extern "C" __global__ void spread(ulong places, uint rows, uint width, const uint* lengths,
+                                  const uint* ranks, const uint* begins, const float* packed,
+                                  float* values) {
+    ulong place = (ulong)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    if (place >= places) return;
+    bool real = fills(place, rows, lengths);
+    values += place * width;
+    if (real) packed += packed_place(place, rows, ranks, begins) * width;
+    for (uint at = threadIdx.x % 32; at < width; at += 32) values[at] = real ? packed[at] : 0.0f;
+}
+
+// Packs the outputs of the step before each place, which is the step after it for the backward direction;
+// zero before the first. One direction after the other.
+extern "C" __global__ void pack_previous(ulong places, uint rows, uint units, uint directions,
+                                         ulong count, const uint* lengths, const uint* ranks,
+                                         const uint* begins, const float* outputs,
+                                         float* packed) {
+    ulong place = (ulong)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    if (place >= places || !fills(place, rows, lengths)) return;
+    uint wide = directions * units;
+    bool first = place < rows, last = !fills(place + rows, rows, lengths);
+    packed += packed_place(place, rows, ranks, begins) * units;
+    for (uint at = threadIdx.x % 32; at < wide; at += 32) {
+        uint direction = at / units;
+        ulong before = direction ? place + rows : place - rows;
+        bool begins_here = direction ? last : first;
+        packed[direction * count * units + at % units] =
+            begins_here ? 0.0f : outputs[before * wide + at];
+    }
+}
+
+// Sets all bits of the numbers that are not padding, and none where there is padding.
+extern "C" __global__ void unset_places(ulong places, uint rows, uint width, const uint* lengths,
+                                        uint* values) {
+    ulong place = (ulong)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    if (place >= places) return;
+    uint value = fills(place, rows, lengths) ? ~0u : 0u;
+    values += place * width;
+    for (uint at = threadIdx.x % 32; at < width; at += 32) values[at] = value;
+}
+
 extern "C" __global__ void mean(uint steps, uint rows, uint width, const float* x,
                                 const uint* lengths, float* out) {
     uint column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;

@@ -1,9 +1,10 @@
 //! Times training steps of a stack of two BLSTM layers, with Adam, on a CUDA device or the processor:
 //! `device cuda` or `device cpu`.
 //!
-//! Each line of its input is one measurement, `STEPS ROWS UNITS REPEATS KIND`, and gets one line of
-//! output. `KIND` is `equal` for rows of one length, `mixed` for lengths from a tenth of the steps to
-//! all, and `parts` for the time of each part of a step instead, which waits after each.
+//! Each line of its input is one measurement, `STEPS ROWS UNITS REPEATS LENGTHS`, and gets one line of
+//! output. `LENGTHS` is `equal` for rows of one length, `mixed` for lengths from a tenth of the steps to
+//! all, and `computed` for these with padding that is computed too. With `parts` as the sixth word it gives
+//! the time of each part of a step instead, and waits after each.
 #![expect(clippy::print_stdout, reason = "its results")]
 
 use std::{
@@ -40,17 +41,18 @@ fn serve<E: Engine>(
     for line in io::stdin().lock().lines() {
         let line = line?;
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [steps, rows, units, repeats, kind] = words[..] else {
-            return Err(format!("not five words: {line}").into());
+        let ([steps, rows, units, repeats, lengths]
+        | [steps, rows, units, repeats, lengths, "parts"]) = words[..]
+        else {
+            return Err(format!("expected five words, or six with `parts`, got: {line}").into());
         };
-        let mixed = kind == "mixed";
-        let mut work =
-            Work::new(engine, &wait, steps.parse()?, rows.parse()?, units.parse()?, mixed)?;
+        let frame = frame(steps.parse()?, rows.parse()?, lengths)?;
+        let mut work = Work::new(engine, &wait, frame, units.parse()?)?;
         let mut times = Vec::new();
         engine.reset_peak();
         for _ in 0..repeats.parse()? {
             wait()?;
-            times.push(if kind == "parts" { work.parts()? } else { vec![work.step()?] });
+            times.push(if words.len() == 6 { work.parts()? } else { vec![work.step()?] });
         }
         let medians: Vec<String> = (0..times[0].len()).map(|part| median(&times, part)).collect();
         let peak = engine.peak_bytes();
@@ -58,6 +60,17 @@ fn serve<E: Engine>(
         io::stdout().flush()?;
     }
     Ok(())
+}
+
+/// A batch of so many steps and rows, with lengths of a kind.
+fn frame(steps: usize, rows: usize, lengths: &str) -> Result<Frame, String> {
+    let mixed = |row: usize| steps - steps * 9 / 10 * row / (rows - 1).max(1);
+    match lengths {
+        "equal" => Ok(Frame::new(steps, vec![steps; rows])),
+        "mixed" => Ok(Frame::new(steps, (0..rows).map(mixed).collect())),
+        "computed" => Ok(frame(steps, rows, "mixed")?.with_padding()),
+        _ => Err(format!("expected `equal`, `mixed` or `computed`, got `{lengths}`")),
+    }
 }
 
 /// The median and the least of a part, in milliseconds.
@@ -84,22 +97,13 @@ struct Work<'a, E: Engine, W> {
 }
 
 impl<'a, E: Engine, W: Fn() -> Result<(), EngineError>> Work<'a, E, W> {
-    fn new(
-        engine: &'a E,
-        wait: W,
-        steps: usize,
-        rows: usize,
-        units: usize,
-        mixed: bool,
-    ) -> Result<Self, EngineError> {
+    fn new(engine: &'a E, wait: W, frame: Frame, units: usize) -> Result<Self, EngineError> {
         let layers = [
             Recurrent { inputs: INPUTS, units, both: true },
             Recurrent { inputs: 2 * units, units, both: true },
         ];
         let head = Linear { inputs: 2 * units, outputs: CLASSES };
         let count = layers[0].parameters() + layers[1].parameters() + head.parameters();
-        let length = |row: usize| steps - if mixed { steps * 9 / 10 * row / (rows - 1) } else { 0 };
-        let frame = Frame::new(steps, (0..rows).map(length).collect());
         Ok(Self {
             engine,
             wait,

@@ -24,7 +24,7 @@ impl Frame {
     }
 
     /// The same, of which layers compute the padding too, as frameworks do that do not know the lengths of rows.
-    /// The results are the same, and take longer. A CUDA device always computes padding.
+    /// The results are the same, and take longer.
     #[must_use]
     pub fn with_padding(self) -> Self {
         Self { padding_too: true, ..self }
@@ -57,13 +57,17 @@ impl Frame {
 
     /// How many steps are computed: all, or those at which rows are running.
     pub(crate) fn computed_steps(&self) -> usize {
-        let longest = self.lengths.iter().copied().max().unwrap_or(0);
-        if self.padding_too { self.steps } else { longest }
+        (0..self.rows()).map(|row| self.computed_length(row)).max().unwrap_or(0)
+    }
+
+    /// How many steps of a row are computed.
+    pub(crate) fn computed_length(&self, row: usize) -> usize {
+        if self.padding_too { self.steps } else { self.lengths[row] }
     }
 
     /// Whether a row is computed at this step.
     pub(crate) fn computes(&self, step: usize, row: usize) -> bool {
-        self.padding_too || self.holds(step, row)
+        step < self.computed_length(row)
     }
 
     /// Whether a row has something at this step.

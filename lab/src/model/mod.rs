@@ -32,7 +32,7 @@ pub struct Size {
     pub padding: Padding,
 }
 
-/// Whether layers compute padding, on a processor. Results are the same.
+/// Whether layers compute padding. Results are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Padding {

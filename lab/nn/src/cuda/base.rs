@@ -7,11 +7,12 @@ use super::{
     device::Device,
     kernels::{Kernel, arguments},
     memory::Memory,
+    packing::Packing,
     span::{Matrix, Span},
 };
 use crate::{batch::Frame, engine::EngineError};
 
-/// How many batches' lengths stay on the device.
+/// How many batches' lengths and places stay on the device.
 const FRAMES: usize = 8;
 
 /// A CUDA device.
@@ -21,8 +22,8 @@ const FRAMES: usize = 8;
 #[derive(Debug)]
 pub struct Cuda {
     pub(super) device: Arc<Device>,
-    /// The lengths of the last batches, on the device.
-    frames: Mutex<Vec<(Vec<usize>, Arc<Memory>)>>,
+    /// The lengths and places of the last batches, on the device.
+    frames: Mutex<Vec<Arc<Packing>>>,
 }
 
 impl Cuda {
@@ -46,20 +47,21 @@ impl Cuda {
 
     /// The lengths of a batch on the device.
     pub(super) fn lengths(&self, frame: &Frame) -> Result<Arc<Memory>, EngineError> {
+        Ok(Arc::clone(self.packing(frame)?.lengths()))
+    }
+
+    /// The places of a batch that are computed.
+    pub(super) fn packing(&self, frame: &Frame) -> Result<Arc<Packing>, EngineError> {
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = frames.iter().position(|(lengths, _)| lengths == frame.lengths()) {
-            let found = frames.remove(at);
-            let memory = Arc::clone(&found.1);
-            frames.push(found);
-            return Ok(memory);
-        }
-        let words: Vec<u32> = frame.lengths().iter().map(|&length| length as u32).collect();
-        let memory = Arc::new(Memory::upload(&self.device, &words)?);
+        let found = match frames.iter().position(|packing| packing.frame() == frame) {
+            Some(at) => frames.remove(at),
+            None => Arc::new(Packing::new(&self.device, frame)?),
+        };
         if frames.len() == FRAMES {
             frames.remove(0);
         }
-        frames.push((frame.lengths().to_vec(), Arc::clone(&memory)));
-        Ok(memory)
+        frames.push(Arc::clone(&found));
+        Ok(found)
     }
 
     /// `out += a · b` for a few small matrices with a long inner size, where `a` is transposed. Shares
@@ -119,6 +121,9 @@ impl Cuda {
         width: usize,
         count: usize,
     ) -> Result<(), EngineError> {
+        if rows == 0 {
+            return Ok(());
+        }
         let share = rows.div_ceil(64).max(32);
         let shares = rows.div_ceil(share);
         let parts = Memory::new(&self.device, count * shares * width)?;

@@ -8,7 +8,7 @@ use super::{
     kernels::{Kernel, arguments},
     memory::{CudaBuffer, Memory},
     recurrent::CudaTrace,
-    span::Matrix,
+    span::{Matrix, Span},
 };
 use crate::{
     batch::Frame,
@@ -108,25 +108,10 @@ impl Engine for Cuda {
         at: usize,
         x: &CudaBuffer,
     ) -> Result<CudaBuffer, EngineError> {
-        let Linear { inputs, outputs } = layer;
         parameters.holds(at, layer.parameters(), "parameters")?;
-        let rows = check::rows(x.count(), inputs, "the input of a linear layer")?;
-        let y = CudaBuffer::new(&self.device, rows * outputs)?;
-        let weight = parameters.at().skip(at);
-        self.device.product(
-            (rows, inputs, outputs),
-            Matrix::new(x.at(), inputs),
-            Matrix::new(weight, outputs),
-            Matrix::new(y.at(), outputs),
-            0.0,
-            1,
-        )?;
-        let bias = weight.skip(inputs * outputs);
-        let count = y.count();
-        // SAFETY: `y` has `count` numbers in rows of `outputs`, and the bias has as many.
-        unsafe {
-            self.device.each(Kernel::AddToRows, count, arguments![count, outputs, y.at(), bias])
-        }?;
+        let rows = check::rows(x.count(), layer.inputs, "the input of a linear layer")?;
+        let y = CudaBuffer::new(&self.device, rows * layer.outputs)?;
+        self.linear_rows(layer, parameters.at().skip(at), x.at(), y.at())?;
         Ok(y)
     }
 
@@ -139,27 +124,54 @@ impl Engine for Cuda {
         x: &CudaBuffer,
         dy: &CudaBuffer,
     ) -> Result<CudaBuffer, EngineError> {
+        parameters.holds(at, layer.parameters(), "parameters")?;
+        gradient.holds(at, layer.parameters(), "gradients")?;
+        let rows = check::rows(x.count(), layer.inputs, "the input of a linear layer")?;
+        dy.is(rows * layer.outputs, "the gradient of a linear layer")?;
+        let dx = CudaBuffer::new(&self.device, x.count())?;
+        let gradient = gradient.change(&self.device)?.skip(at);
+        let parameters = parameters.at().skip(at);
+        self.linear_rows_backward(layer, parameters, gradient, x.at(), dy.at(), dx.at())?;
+        Ok(dx)
+    }
+
+    fn linear_batch(
+        &self,
+        layer: Linear,
+        parameters: &CudaBuffer,
+        at: usize,
+        frame: &Frame,
+        x: &CudaBuffer,
+    ) -> Result<CudaBuffer, EngineError> {
+        parameters.holds(at, layer.parameters(), "parameters")?;
+        x.is(frame.cells() * layer.inputs, "the input of a linear layer")?;
+        let (packing, parameters) = (self.packing(frame)?, parameters.at().skip(at));
+        let x = packing.pack(x.at(), layer.inputs)?;
+        packing.spread_from(layer.outputs, |y| self.linear_rows(layer, parameters, x.at(), y))
+    }
+
+    fn linear_batch_backward(
+        &self,
+        layer: Linear,
+        parameters: &CudaBuffer,
+        gradient: &mut CudaBuffer,
+        at: usize,
+        frame: &Frame,
+        x: &CudaBuffer,
+        dy: &CudaBuffer,
+    ) -> Result<CudaBuffer, EngineError> {
         let Linear { inputs, outputs } = layer;
         parameters.holds(at, layer.parameters(), "parameters")?;
         gradient.holds(at, layer.parameters(), "gradients")?;
-        let rows = check::rows(x.count(), inputs, "the input of a linear layer")?;
-        dy.is(rows * outputs, "the gradient of a linear layer")?;
+        x.is(frame.cells() * inputs, "the input of a linear layer")?;
+        dy.is(frame.cells() * outputs, "the gradient of a linear layer")?;
+        let packing = self.packing(frame)?;
+        let (x, dy) = (packing.pack(x.at(), inputs)?, packing.pack(dy.at(), outputs)?);
         let gradient = gradient.change(&self.device)?.skip(at);
-        let dy_of_rows = Matrix::new(dy.at(), outputs);
-        let x_of_rows = Matrix::new(x.at(), inputs).transposed();
-        let weight = Matrix::new(gradient, outputs);
-        self.add_product((inputs, rows, outputs), x_of_rows, dy_of_rows, weight, 1)?;
-        self.add_rows((gradient.skip(inputs * outputs), 0), dy.at(), rows, outputs, 1)?;
-        let dx = CudaBuffer::new(&self.device, x.count())?;
-        self.device.product(
-            (rows, outputs, inputs),
-            dy_of_rows,
-            Matrix::new(parameters.at().skip(at), outputs).transposed(),
-            Matrix::new(dx.at(), inputs),
-            0.0,
-            1,
-        )?;
-        Ok(dx)
+        let parameters = parameters.at().skip(at);
+        packing.spread_from(inputs, |dx| {
+            self.linear_rows_backward(layer, parameters, gradient, x.at(), dy.at(), dx)
+        })
     }
 
     fn embed(
@@ -362,6 +374,57 @@ impl Engine for Cuda {
                 }
             }
         }
+    }
+}
+
+impl Cuda {
+    /// A linear layer for every row of `x`, of which there are as many as of `y`.
+    fn linear_rows(
+        &self,
+        layer: Linear,
+        parameters: Span<'_>,
+        x: Span<'_>,
+        y: Span<'_>,
+    ) -> Result<(), EngineError> {
+        let Linear { inputs, outputs } = layer;
+        let (count, bias) = (y.count(), parameters.skip(inputs * outputs));
+        self.device.product(
+            (x.count() / inputs, inputs, outputs),
+            Matrix::new(x, inputs),
+            Matrix::new(parameters, outputs),
+            Matrix::new(y, outputs),
+            0.0,
+            1,
+        )?;
+        // SAFETY: `y` has `count` numbers in rows of `outputs`, and the bias has as many.
+        unsafe { self.device.each(Kernel::AddToRows, count, arguments![count, outputs, y, bias]) }
+    }
+
+    /// The way back: adds the gradient of the parameters, and writes that of the input.
+    fn linear_rows_backward(
+        &self,
+        layer: Linear,
+        parameters: Span<'_>,
+        gradient: Span<'_>,
+        x: Span<'_>,
+        dy: Span<'_>,
+        dx: Span<'_>,
+    ) -> Result<(), EngineError> {
+        let Linear { inputs, outputs } = layer;
+        let rows = x.count() / inputs;
+        let dy_of_rows = Matrix::new(dy, outputs);
+        let x_of_rows = Matrix::new(x, inputs).transposed();
+        let weight = Matrix::new(gradient, outputs);
+        self.add_product((inputs, rows, outputs), x_of_rows, dy_of_rows, weight, 1)?;
+        self.add_rows((gradient.skip(inputs * outputs), 0), dy, rows, outputs, 1)?;
+        self.device.product(
+            (rows, outputs, inputs),
+            dy_of_rows,
+            Matrix::new(parameters, outputs).transposed(),
+            Matrix::new(dx, inputs),
+            0.0,
+            1,
+        )
     }
 }
 

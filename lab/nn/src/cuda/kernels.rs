@@ -48,10 +48,14 @@ kernels! {
     LstmForwardWide = "lstm_forward_wide",
     Mean = "mean",
     MeanBackward = "mean_backward",
+    Pack = "pack",
+    PackPrevious = "pack_previous",
     Scale = "scale",
+    Spread = "spread",
     SquaredError = "squared_error",
     Squares = "squares",
     SumRows = "sum_rows",
+    UnsetPlaces = "unset_places",
 }
 
 impl Kernel {
@@ -67,7 +71,7 @@ pub(super) fn all() -> impl Iterator<Item = Kernel> {
 }
 
 /// What a launch of the LSTM kernels is about; `Layer` in their source.
-pub(super) type LayerWords = [u32; 10];
+pub(super) type LayerWords = [u32; 12];
 
 /// One argument of a kernel.
 #[derive(Clone, Copy, Debug)]

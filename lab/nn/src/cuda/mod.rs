@@ -11,6 +11,7 @@ mod engine;
 mod kernels;
 mod loss;
 mod memory;
+mod packing;
 mod pool;
 mod recurrent;
 mod span;

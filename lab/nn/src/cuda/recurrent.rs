@@ -7,6 +7,7 @@ use super::{
     base::Cuda,
     kernels::{Kernel, LayerWords, arguments},
     memory::{CudaBuffer, Memory},
+    packing::Packing,
     span::{Matrix, Span},
     split::{Limits, Split},
 };
@@ -19,11 +20,11 @@ use crate::{
 /// What the forward pass of a recurrent layer leaves for its backward pass.
 #[derive(Debug)]
 pub struct CudaTrace {
-    /// The gates after their functions, for every place; one direction after the other.
+    /// The gates after their functions, for every place that is computed; one direction after the other.
     gates: Memory,
     /// The cells, likewise.
     cells: Memory,
-    /// The output, directions side by side.
+    /// The output of every place of the batch, directions side by side.
     outputs: Arc<Memory>,
 }
 
@@ -32,7 +33,7 @@ struct Pass<'a> {
     cuda: &'a Cuda,
     layer: Recurrent,
     frame: &'a Frame,
-    lengths: Arc<Memory>,
+    packing: Arc<Packing>,
     /// The parameters, from where those of the layer begin.
     parameters: Span<'a>,
     split: Option<Split>,
@@ -61,7 +62,7 @@ impl Pass<'_> {
 
     /// The gates of both directions.
     fn gates<'b>(&self, of: Span<'b>) -> Matrix<'b> {
-        Matrix::new(of, 4 * self.layer.units).every(self.frame.cells() * 4 * self.layer.units)
+        Matrix::new(of, 4 * self.layer.units).every(self.packing.len() * 4 * self.layer.units)
     }
 
     /// The launches of a kernel that goes over the whole sequence: blocks, and what each is about.
@@ -69,7 +70,7 @@ impl Pass<'_> {
         let directions = self.layer.directions();
         let words = |direction: usize| {
             [
-                self.frame.steps(),
+                self.packing.steps(),
                 self.frame.rows(),
                 self.layer.units,
                 directions,
@@ -79,6 +80,8 @@ impl Pass<'_> {
                 split.width_log,
                 split.group_rows,
                 tiles,
+                self.packing.len(),
+                usize::from(self.packing.is_even()),
             ]
             .map(|word| word as u32)
         };
@@ -92,7 +95,7 @@ impl Pass<'_> {
 
     /// The steps of a direction, counted from its beginning: which is the `n`th.
     fn time(&self, direction: usize, n: usize) -> usize {
-        if direction == 0 { n } else { self.frame.steps() - 1 - n }
+        if direction == 0 { n } else { self.packing.steps() - 1 - n }
     }
 }
 
@@ -113,8 +116,8 @@ impl Cuda {
             .cooperates
             .then(|| Split::new(limits, layer.directions(), frame.rows(), layer.units))
             .flatten();
-        let lengths = self.lengths(frame)?;
-        Ok(Pass { cuda: self, layer, frame, lengths, parameters: parameters.at().skip(at), split })
+        let packing = self.packing(frame)?;
+        Ok(Pass { cuda: self, layer, frame, packing, parameters: parameters.at().skip(at), split })
     }
 
     pub(super) fn recurrent_forward(
@@ -126,23 +129,28 @@ impl Cuda {
         x: &CudaBuffer,
     ) -> Result<(CudaBuffer, CudaTrace), EngineError> {
         let pass = self.pass(layer, parameters, at, frame, x)?;
-        let (device, cells, units) = (&self.device, frame.cells(), layer.units);
+        let (device, places, units) = (&self.device, pass.packing.len(), layer.units);
         let directions = layer.directions();
-        let outputs = Memory::new(device, cells * directions * units)?;
-        let gates = Memory::new(device, directions * cells * 4 * units)?;
-        let states = Memory::new(device, directions * cells * units)?;
+        let outputs = Memory::new(device, frame.cells() * directions * units)?;
+        let gates = Memory::new(device, directions * places * 4 * units)?;
+        let cells = Memory::new(device, directions * places * units)?;
+        let x = pass.packing.pack(x.at(), layer.inputs)?;
         device.product(
-            (cells, layer.inputs, 4 * units),
+            (places, layer.inputs, 4 * units),
             Matrix::new(x.at(), layer.inputs),
             pass.input(pass.parameters),
             pass.gates(gates.at()),
             0.0,
             directions,
         )?;
-        let trace = CudaTrace { gates, cells: states, outputs: Arc::new(outputs) };
+        drop(x);
+        let trace = CudaTrace { gates, cells, outputs: Arc::new(outputs) };
+        // A block that waits for an output waits until not all of its bits are set.
+        pass.packing.unset(trace.outputs.at(), directions * units)?;
+        if places == 0 {
+            return Ok((CudaBuffer(Arc::clone(&trace.outputs)), trace));
+        }
         if let Some(split) = &pass.split {
-            // A block that waits for an output waits until not all of its bits are set.
-            device.fill(trace.outputs.at(), 0xff)?;
             for (blocks, words) in pass.launches(split, split.forward_tiles) {
                 // SAFETY: the trace and the parameters are of this layer and batch, and the split is of their sizes.
                 unsafe {
@@ -159,7 +167,9 @@ impl Cuda {
                             pass.recurrent(pass.parameters),
                             pass.bias(pass.parameters),
                             pass.apart(),
-                            pass.lengths.at(),
+                            pass.packing.lengths().at(),
+                            pass.packing.rows(),
+                            pass.packing.begins(),
                         ],
                     )
                 }?;
@@ -185,54 +195,62 @@ impl Cuda {
     ) -> Result<Option<CudaBuffer>, EngineError> {
         let pass = self.pass(layer, parameters, at, frame, x)?;
         gradient.holds(at, layer.parameters(), "gradients")?;
-        let (device, cells, units) = (&self.device, frame.cells(), layer.units);
+        let (device, places, units) = (&self.device, pass.packing.len(), layer.units);
         let (directions, inputs) = (layer.directions(), layer.inputs);
-        dy.is(cells * directions * units, "the gradient of a recurrent layer")?;
+        let outputs = frame.cells() * directions * units;
+        dy.is(outputs, "the gradient of a recurrent layer")?;
         // The kernels trust the trace, which may be another layer's or batch's.
-        let places = directions * cells * units;
-        check::count(trace.gates.count(), 4 * places, "the gates of the trace")?;
-        check::count(trace.cells.count(), places, "the cells of the trace")?;
-        check::count(trace.outputs.count(), places, "the outputs of the trace")?;
+        let cells = directions * places * units;
+        check::count(trace.gates.count(), 4 * cells, "the gates of the trace")?;
+        check::count(trace.cells.count(), cells, "the cells of the trace")?;
+        check::count(trace.outputs.count(), outputs, "the outputs of the trace")?;
         let dgates = pass.gate_gradients(&trace, dy)?;
-        let CudaTrace { gates, cells: states, outputs } = trace;
-        drop((gates, states));
+        let CudaTrace { gates, cells, outputs } = trace;
+        drop((gates, cells));
         let gradient = gradient.change(device)?.skip(at);
         let all = pass.gates(dgates.at());
+        let x = pass.packing.pack(x.at(), inputs)?;
         let x_of_places = Matrix::new(x.at(), inputs).transposed();
-        let sizes = (inputs, cells, 4 * units);
+        let sizes = (inputs, places, 4 * units);
         self.add_product(sizes, x_of_places, all, pass.input(gradient), directions)?;
+        drop(x);
         pass.recurrent_gradient(gradient, &dgates, &outputs)?;
         self.add_rows(
             (pass.bias(gradient), pass.apart()),
             dgates.at(),
-            cells,
+            places,
             4 * units,
             directions,
         )?;
         if !wanted {
             return Ok(None);
         }
-        let dx = CudaBuffer::new(device, x.count())?;
-        for direction in 0..directions {
-            device.product(
-                (cells, 4 * units, inputs),
-                Matrix::new(dgates.at().skip(direction * cells * 4 * units), 4 * units),
-                Matrix::new(pass.parameters.skip(direction * pass.apart()), 4 * units).transposed(),
-                Matrix::new(dx.at(), inputs),
-                if direction == 0 { 0.0 } else { 1.0 },
-                1,
-            )?;
-        }
+        let dx = pass.packing.spread_from(inputs, |dx| {
+            for direction in 0..directions {
+                let weight = pass.parameters.skip(direction * pass.apart());
+                device.product(
+                    (places, 4 * units, inputs),
+                    Matrix::new(dgates.at().skip(direction * places * 4 * units), 4 * units),
+                    Matrix::new(weight, 4 * units).transposed(),
+                    Matrix::new(dx, inputs),
+                    if direction == 0 { 0.0 } else { 1.0 },
+                    1,
+                )?;
+            }
+            Ok(())
+        })?;
         Ok(Some(dx))
     }
 }
 
 impl Pass<'_> {
-    /// The gradient of what goes into the gates, for every place.
+    /// The gradient of what goes into the gates, for every place that is computed.
     fn gate_gradients(&self, trace: &CudaTrace, dy: &CudaBuffer) -> Result<Memory, EngineError> {
         let (device, directions) = (&self.cuda.device, self.layer.directions());
-        let count = directions * self.frame.cells() * 4 * self.layer.units;
-        let dgates = Memory::new(device, count)?;
+        let dgates = Memory::new(device, directions * self.packing.len() * 4 * self.layer.units)?;
+        if self.packing.len() == 0 {
+            return Ok(dgates);
+        }
         if let Some(split) = &self.split {
             device.fill(dgates.at(), 0xff)?;
             let kernel = match (split.width_log, split.wide()) {
@@ -260,7 +278,9 @@ impl Pass<'_> {
                             dgates.at(),
                             self.recurrent(self.parameters),
                             self.apart(),
-                            self.lengths.at(),
+                            self.packing.lengths().at(),
+                            self.packing.rows(),
+                            self.packing.begins(),
                         ],
                     )
                 }?;
@@ -281,14 +301,34 @@ impl Pass<'_> {
     ) -> Result<(), EngineError> {
         let Recurrent { units, .. } = self.layer;
         let (directions, rows) = (self.layer.directions(), self.frame.rows());
-        let (cells, wide) = (self.frame.cells(), directions * units);
+        let (places, wide) = (self.packing.len(), directions * units);
+        let out = Matrix::new(self.recurrent(gradient), 4 * units).every(self.apart());
+        if !self.packing.is_even() {
+            let before = self.packing.pack_previous(outputs.at(), units, directions)?;
+            let outputs = Matrix::new(before.at(), units).every(places * units).transposed();
+            let gates = self.gates(dgates.at());
+            let sizes = (units, places, 4 * units);
+            return self.cuda.add_product(sizes, outputs, gates, out, directions);
+        }
+        // There is no step before the first.
+        let Some(later) = places.checked_sub(rows) else { return Ok(()) };
         // Forward, outputs from the first step on and gates from the second; backward, the other way.
         let outputs = Matrix::new(outputs.at(), wide).every(rows * wide + units).transposed();
-        let gates = Matrix::new(dgates.at().skip(rows * 4 * units), 4 * units)
-            .every((cells - rows) * 4 * units);
-        let out = Matrix::new(self.recurrent(gradient), 4 * units).every(self.apart());
-        let sizes = (units, cells - rows, 4 * units);
-        self.cuda.add_product(sizes, outputs, gates, out, directions)
+        let gates =
+            Matrix::new(dgates.at().skip(rows * 4 * units), 4 * units).every(later * 4 * units);
+        self.cuda.add_product((units, later, 4 * units), outputs, gates, out, directions)
+    }
+
+    /// The rows that run both at a step of a direction, counted from its beginning, and at the one before.
+    fn going(&self, direction: usize, n: usize) -> usize {
+        let [here, before] = [n, n - 1].map(|n| self.packing.running(self.time(direction, n)));
+        here.min(before)
+    }
+
+    /// The gates of a step of a direction.
+    fn gates_at<'b>(&self, of: &'b Memory, direction: usize, time: usize) -> Matrix<'b> {
+        let place = direction * self.packing.len() + self.packing.begin(time);
+        Matrix::new(of.at().skip(place * 4 * self.layer.units), 4 * self.layer.units)
     }
 
     /// The way there, one step at a time.
@@ -296,39 +336,40 @@ impl Pass<'_> {
         let Recurrent { units, .. } = self.layer;
         let (directions, rows, device) =
             (self.layer.directions(), self.frame.rows(), &self.cuda.device);
-        let wide = directions * units;
-        for n in 0..self.frame.steps() {
+        let states = Memory::new(device, directions * rows * units)?;
+        for n in 0..self.packing.steps() {
             for direction in (0..directions).filter(|_| n > 0) {
-                let (time, before) = (self.time(direction, n), self.time(direction, n - 1));
-                let place = direction * self.frame.cells() + time * rows;
                 let weights = self.recurrent(self.parameters).skip(direction * self.apart());
-                let outputs = trace.outputs.at().skip(before * rows * wide + direction * units);
                 device.product(
-                    (rows, units, 4 * units),
-                    Matrix::new(outputs, wide),
+                    (self.going(direction, n), units, 4 * units),
+                    Matrix::new(states.at().skip(direction * rows * units), units),
                     Matrix::new(weights, 4 * units),
-                    Matrix::new(trace.gates.at().skip(place * 4 * units), 4 * units),
+                    self.gates_at(&trace.gates, direction, self.time(direction, n)),
                     1.0,
                     1,
                 )?;
             }
-            // SAFETY: the trace and the parameters are of this layer and batch.
+            // SAFETY: the trace and the parameters are of this layer and batch, and every row has its states.
             unsafe {
                 device.each(
                     Kernel::CellForward,
                     directions * rows * units,
                     arguments![
                         n,
-                        self.frame.steps(),
+                        self.packing.steps(),
                         rows,
                         units,
                         directions,
+                        self.packing.len(),
                         trace.gates.at(),
                         trace.cells.at(),
                         trace.outputs.at(),
+                        states.at(),
                         self.bias(self.parameters),
                         self.apart(),
-                        self.lengths.at(),
+                        self.packing.lengths().at(),
+                        self.packing.rows(),
+                        self.packing.begins(),
                     ],
                 )
             }?;
@@ -345,10 +386,11 @@ impl Pass<'_> {
     ) -> Result<(), EngineError> {
         let Recurrent { units, .. } = self.layer;
         let (directions, rows, steps) =
-            (self.layer.directions(), self.frame.rows(), self.frame.steps());
+            (self.layer.directions(), self.frame.rows(), self.packing.steps());
         let device = &self.cuda.device;
         let [dh, dcells] = [0, 1].map(|_| Memory::new(device, directions * rows * units));
         let (dh, dcells) = (dh?, dcells?);
+        // Rows begin with none, whenever they end.
         device.fill(dh.at(), 0)?;
         device.fill(dcells.at(), 0)?;
         for n in 0..steps {
@@ -363,23 +405,25 @@ impl Pass<'_> {
                         rows,
                         units,
                         directions,
+                        self.packing.len(),
                         trace.gates.at(),
                         trace.cells.at(),
                         dy.at(),
                         dgates.at(),
                         dh.at(),
                         dcells.at(),
-                        self.lengths.at(),
+                        self.packing.lengths().at(),
+                        self.packing.rows(),
+                        self.packing.begins(),
                     ],
                 )
             }?;
             for direction in (0..directions).filter(|_| n + 1 < steps) {
-                let time = self.time(direction, steps - 1 - n);
-                let place = direction * self.frame.cells() + time * rows;
                 let weights = self.recurrent(self.parameters).skip(direction * self.apart());
+                let at = steps - 1 - n;
                 device.product(
-                    (rows, 4 * units, units),
-                    Matrix::new(dgates.at().skip(place * 4 * units), 4 * units),
+                    (self.going(direction, at), 4 * units, units),
+                    self.gates_at(dgates, direction, self.time(direction, at)),
                     Matrix::new(weights, 4 * units).transposed(),
                     Matrix::new(dh.at().skip(direction * rows * units), units),
                     0.0,

@@ -41,6 +41,16 @@ impl Span<'_> {
         Self { address: self.address + 4 * numbers as u64, count: self.count - numbers, ..self }
     }
 
+    /// The first so many numbers.
+    ///
+    /// # Panics
+    ///
+    /// When there are fewer.
+    pub(super) fn first(self, numbers: usize) -> Self {
+        assert!(numbers <= self.count, "{numbers} numbers of {}", self.count);
+        Self { count: numbers, ..self }
+    }
+
     /// Whether it holds so many rows of this width, which begin so many numbers apart.
     pub(super) fn holds_rows(self, rows: usize, width: usize, apart: usize) -> bool {
         rows == 0 || (rows - 1) * apart + width <= self.count
@@ -106,6 +116,8 @@ mod tests {
         let rest = span(10).skip(3);
         assert_eq!((rest.address(), rest.count()), (1036, 7));
         assert_eq!(span(10).skip(10).count(), 0);
+        let first = span(10).first(3);
+        assert_eq!((first.address(), first.count()), (1024, 3));
         assert!(span(11).holds_rows(3, 3, 4) && !span(10).holds_rows(3, 3, 4));
         assert!(span(0).holds_rows(0, 3, 4));
     }

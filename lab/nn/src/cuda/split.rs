@@ -133,10 +133,10 @@ impl Split {
     }
 
     /// The shared memory for what is told, the sums, what a thread brings from memory, what goes from
-    /// step to step, and the lengths.
+    /// step to step, and each row with its length.
     fn shared(&self, slices: usize, sums: usize, brought: usize) -> usize {
         let carried = self.group_rows * (1 << self.width_log);
-        4 * (slices * DEPTH * 4 + sums + brought * self.threads() + carried + self.group_rows)
+        4 * (slices * DEPTH * 4 + sums + brought * self.threads() + carried + 2 * self.group_rows)
     }
 }
 
