@@ -3,6 +3,8 @@
 #![cfg(feature = "cuda")]
 #![expect(clippy::print_stderr, reason = "says how far apart the two are, and what is left out")]
 
+use std::sync::OnceLock;
+
 use lengthwise_nn::{
     Attention, Cpu, Cuda, Embedding, Engine, EngineError, Frame, Linear, Loss, Recurrent, Rule,
     Tape,
@@ -31,6 +33,12 @@ fn device() -> Option<Cuda> {
     }
 }
 
+/// One device for all comparisons, if there is one: to open it takes longer than most of them.
+fn shared() -> Option<&'static Cuda> {
+    static SHARED: OnceLock<Option<Cuda>> = OnceLock::new();
+    SHARED.get_or_init(device).as_ref()
+}
+
 /// The numbers of a loss, with its gradient.
 fn of_loss<E: Engine>(engine: &E, loss: &Loss<E::Buffer>) -> Result<Vec<Vec<f32>>, EngineError> {
     let numbers = vec![loss.total as f32, loss.count as f32, loss.correct as f32];
@@ -41,11 +49,11 @@ fn of_loss<E: Engine>(engine: &E, loss: &Loss<E::Buffer>) -> Result<Vec<Vec<f32>
 /// device computes a second time, which must be the same to the last bit.
 macro_rules! compare {
     ($function:ident($($argument:expr),*)) => {
-        if let Some(cuda) = device() {
+        if let Some(cuda) = shared() {
             let what = concat!(stringify!($function), $(" ", stringify!($argument)),*);
             let expected = $function(&Cpu, $($argument),*).unwrap();
-            let found = $function(&cuda, $($argument),*).unwrap();
-            let again = $function(&cuda, $($argument),*).unwrap();
+            let found = $function(cuda, $($argument),*).unwrap();
+            let again = $function(cuda, $($argument),*).unwrap();
             near(what, &expected, &found);
             let bits = |results: &[(String, Vec<f32>)]| -> Vec<u32> {
                 results.iter().flat_map(|(_, values)| values).map(|value| value.to_bits()).collect()
