@@ -48,9 +48,13 @@ def test_one_address(path: str) -> None:
     assert set(re.findall(r"https://github\.com/[\w-]+/[\w-]+", read(path))) == {workspace()["package"]["repository"]}
 
 
-def test_the_oldest_rust_is_the_one_of_the_tests() -> None:
+def test_one_oldest_rust() -> None:
+    oldest = workspace()["package"]["rust-version"]
     channel = tomllib.loads(read("rust-toolchain.toml"))["toolchain"]["channel"]
-    assert channel.startswith(workspace()["package"]["rust-version"])
+    assert list(map(int, oldest.split("."))) <= list(map(int, channel.split(".")))
+    for path in [*(f"crates/{crate}" for crate in CRATES), "python"]:
+        assert tomllib.loads(read(f"{path}/Cargo.toml"))["package"]["rust-version"] == {"workspace": True}
+    assert set(re.findall(r"Rust (1\.\d+) or later", read("README.md") + read("docs/index.md"))) == {oldest}
 
 
 @pytest.mark.parametrize("crate", CRATES)

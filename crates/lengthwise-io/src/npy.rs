@@ -46,7 +46,9 @@ impl Header {
         if !start.starts_with(MAGIC) {
             return Err(Stop::NoMagic);
         }
-        let [.., major, minor] = *start.as_array::<8>().ok_or(Stop::CutShort)?;
+        let &[_, _, _, _, _, _, major, minor] = start.as_slice() else {
+            return Err(Stop::CutShort);
+        };
         // Version 1 counts the bytes of the header in 16 bits, 2 and 3 count them in 32.
         let width = match (major, minor) {
             (1, 0) => 2,

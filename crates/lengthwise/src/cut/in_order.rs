@@ -42,26 +42,22 @@ pub(crate) fn rows(
 pub(crate) fn cut(groups: Groups, limit: &ResolvedBudget, rounding: &Rounding) -> Spans {
     let Groups { order, ends, kind, ref short, .. } = groups;
     let short = short.as_ref();
-    match (order, rounding, kind) {
-        (Order::Flat(Flat { order, .. }), ..) if let Some(rounding) = limit.pair_rounding() => {
-            match rounding {
-                PairRounding::Grid(grid) if kind == GroupKind::Loose => {
-                    rungs::of_pairs(&order, limit, grid, short)
-                }
-                _ => {
-                    let grow = |open: Open, place: usize| limit.grown(open, order[place]);
-                    let spans = in_order(&ends, short, &Growing { limit, grow });
-                    Spans { indices: order, tail: Vec::new(), spans }
-                }
-            }
+    match (order, limit.pair_rounding(), rounding, kind) {
+        (Order::Flat(flat), Some(PairRounding::Grid(grid)), _, GroupKind::Loose) => {
+            rungs::of_pairs(&flat.order, limit, grid, short)
         }
-        (Order::AtRungs(sorted), Rounding::Rungs(rungs), _) => {
+        (Order::Flat(Flat { order, .. }), Some(_), ..) => {
+            let grow = |open: Open, place: usize| limit.grown(open, order[place]);
+            let spans = in_order(&ends, short, &Growing { limit, grow });
+            Spans { indices: order, tail: Vec::new(), spans }
+        }
+        (Order::AtRungs(sorted), _, Rounding::Rungs(rungs), _) => {
             rungs::finish(sorted, limit, &rungs::shapes_of(rungs), short)
         }
-        (Order::Flat(flat), Rounding::Rungs(rungs), GroupKind::Loose) => {
+        (Order::Flat(flat), None, Rounding::Rungs(rungs), GroupKind::Loose) => {
             rungs::of_order(flat, limit, rungs, short)
         }
-        (Order::Flat(Flat { order, padded }), ..) => {
+        (Order::Flat(Flat { order, padded }), None, ..) => {
             let spans = match padded {
                 Some(padded) => of_one_length(&ends, short, limit, |place| padded[place]),
                 None => {

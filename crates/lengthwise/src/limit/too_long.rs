@@ -127,7 +127,8 @@ impl OverLong {
                 let left = [of(lengths), lengths.second().map_or_else(Vec::new, of)];
                 Ok(Admitted { lengths: owned(left)?, kept: Some(kept), over })
             }
-            OverLong::Truncate if let Some(cut) = cut() => {
+            OverLong::Truncate => {
+                let cut = cut().ok_or_else(|| refuse(&over))?;
                 Ok(Admitted { lengths: owned(cut)?, kept: None, over })
             }
             _ => Err(refuse(&over)),
