@@ -1,6 +1,6 @@
 """Trains one cell of each table again, and compares it with what was kept: a few minutes, with a GPU.
 
-python rerun.py --translation tokens.npz --digits spoken_digits --pen pen_omniglot
+python rerun.py --translation tokens.npz --dictionary tokens.npz --treebank tagging_ewt --digits spoken_digits --pen pen_omniglot
 """
 
 from __future__ import annotations
@@ -30,18 +30,23 @@ class Cell:
     measure: str
     kept: str
     seed: int = 1
+    #: Arguments that choose the device, where the model cannot have the default.
+    device: tuple[str, ...] = ()
 
     def command(self, lab: str, data: str, out: Path) -> list[str]:
         """What trains it."""
         chosen = ["--only", self.run, "--seeds", str(self.seed), "--data", data, "--out", str(out), "--quiet"]
         if self.experiment.endswith(".toml"):
-            return [sys.executable, "-m", "lengthwise.lab", "run", str(HERE / self.experiment), *chosen]
+            return [sys.executable, "-m", "lengthwise.lab", "run", str(HERE / self.experiment), *self.device, *chosen]
         # The kept results are those of one thread; the number of threads changes no result.
         return [lab, "run", self.experiment, "--device", "cpu", *chosen]
 
 
 CELLS = (
-    Cell("translation", "translation", "translation/translation.toml", "default", "BLEU 2016", "translation/results/2026-11-17-h200.jsonl"),
+    Cell("translation", "translation", "translation/translation.toml", "default", "BLEU 2016", "translation/results/2026-11-18-h200.jsonl"),
+    Cell("dictionary", "dictionary", "dictionary/dictionary.toml", "default", "loss", "dictionary/results/2026-11-18-h200.jsonl"),
+    Cell("mixing and order", "treebank", "mixing/tags.toml", "one length: short first", "loss", "mixing/results/2026-11-18-tags.jsonl", device=("--device", "cpu")),
+    Cell("sizes of steps", "treebank", "mixing/sizes.toml", "2048 words, rate 2e-2", "loss", "mixing/results/2026-11-18-sizes.jsonl", device=("--device", "cpu")),
     Cell("paper 1, Table 1", "digits", "paper1-table1", "100", "error", "results/2026-11-17-cpu/paper1-table1.jsonl"),
     Cell("paper 1, Table 2", "digits", "paper1-table2", "Sorted", "error", "results/2026-11-17-cpu/paper1-table2.jsonl"),
     Cell("paper 1, Table 2, takes", "digits", "paper1-table2-takes", "Sorted", "error", "results/2026-11-17-cpu/paper1-table2-takes.jsonl"),
@@ -68,6 +73,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Train one cell of each table again.")
     for name, text in (
         ("translation", "the tokens.npz of translation/prepare.py"),
+        ("dictionary", "the tokens.npz of dictionary/prepare.py"),
+        ("treebank", "the folder of tagged sentences"),
         ("digits", "the folder of spoken digits"),
         ("pen", "the folder of pen strokes"),
     ):
@@ -76,9 +83,9 @@ def main() -> None:
     args = vars(parser.parse_args())
     cells = [cell for cell in CELLS if args[cell.data]]
     if not cells:
-        parser.error("expected data, got none\n\nhint: give --translation, --digits or --pen")
-    width = max(len(cell.table) for cell in CELLS)
-    print(f"{'table':{width}}  {'run':10} {'measure':10} {'kept':>10} {'now':>10} {'seconds':>8}")
+        parser.error("expected data, got none\n\nhint: give --translation, --dictionary, --treebank, --digits or --pen")
+    width, named = (max(len(text) for text in texts) for texts in zip(*((cell.table, cell.run) for cell in cells)))
+    print(f"{'table':{width}}  {'run':{named}} {'measure':10} {'kept':>10} {'now':>10} {'seconds':>8}")
     with tempfile.TemporaryDirectory() as folder:
         for at, cell in enumerate(cells):
             out, start = Path(folder) / str(at), time.monotonic()
@@ -87,7 +94,7 @@ def main() -> None:
                 raise SystemExit(f"{done.stderr}error: {cell.table}: the training failed")
             kept, now = last(HERE / cell.kept, cell), last(out / "results.jsonl", cell)
             seconds = time.monotonic() - start
-            print(f"{cell.table:{width}}  {cell.run:10} {cell.measure:10} {kept:10.4f} {now:10.4f} {seconds:8.0f}", flush=True)
+            print(f"{cell.table:{width}}  {cell.run:{named}} {cell.measure:10} {kept:10.4f} {now:10.4f} {seconds:8.0f}", flush=True)
     left = [cell.table for cell in CELLS if cell not in cells]
     if left:
         print(f"no data for: {', '.join(left)}")

@@ -49,6 +49,7 @@ struct Run<'a> {
     batches_per_step: Option<f64>,
     padding: Option<f64>,
     shapes: Option<f64>,
+    step_mix: Option<f64>,
     peak_bytes: Option<f64>,
     waiting: Option<f64>,
     waiting_by_plan: Option<f64>,
@@ -161,6 +162,7 @@ impl Training {
             batches_per_step: row.batches_per_step(),
             padding: row.padding(),
             shapes: row.shapes(),
+            step_mix: row.step_mix(),
             peak_bytes: row.peak_bytes(),
             waiting: row.idle(),
             waiting_by_plan: row.predicted(),
@@ -267,9 +269,9 @@ mod tests {
             comparisons {"from":"shuffled","measure":"word error rate","to":"one","untested":"no numbers"}
             correction {"level":0.05,"method":"holm","test":"paired t"}
             error "character error rate"
-            runs {"batches_per_step":1.0,"diverged":0,"epochs":1,"frames_per_second":1376024.0,"measures":{"error":{"half_width":0.794138,"mean":0.5625,"sd":0.088388,"seeds":2},"loss":{"half_width":6.353102,"mean":1.5,"sd":0.707107,"seeds":2},"seconds_per_epoch":{"half_width":0.0,"mean":4.0,"sd":0.0,"seeds":2},"word error rate":{"half_width":0.063531,"mean":1.505,"sd":0.007071,"seeds":2}},"name":"shuffled","optimizer_steps":655.0,"padding":0.311988,"peak_bytes":1234567890.0,"seconds_per_epoch":4.0,"seconds_to_target":4.0,"seeds":[0,1],"sequences_per_second":2620.0,"shapes":420.0,"waiting":null,"waiting_by_plan":null,"workers":1}
-            runs {"batches_per_step":1.0,"diverged":0,"epochs":1,"frames_per_second":688012.0,"measures":{"error":{"half_width":1.588276,"mean":0.625,"sd":0.176777,"seeds":2},"loss":{"half_width":12.706205,"mean":2.0,"sd":1.414214,"seeds":2},"seconds_per_epoch":{"half_width":0.0,"mean":8.0,"sd":0.0,"seeds":2},"word error rate":{"half_width":0.063531,"mean":1.455,"sd":0.007071,"seeds":2}},"name":"semi-sorted","optimizer_steps":655.0,"padding":0.017126,"peak_bytes":1234567890.0,"seconds_per_epoch":8.0,"seconds_to_target":null,"seeds":[0,1],"sequences_per_second":1310.0,"shapes":420.0,"waiting":null,"waiting_by_plan":null,"workers":1}
-            runs {"batches_per_step":1.0,"diverged":0,"epochs":1,"frames_per_second":2752048.0,"measures":{"error":{"half_width":null,"mean":0.5,"sd":null,"seeds":1},"loss":{"half_width":null,"mean":2.0,"sd":null,"seeds":1},"seconds_per_epoch":{"half_width":null,"mean":2.0,"sd":null,"seeds":1}},"name":"one","optimizer_steps":655.0,"padding":0.311988,"peak_bytes":1234567890.0,"seconds_per_epoch":2.0,"seconds_to_target":2.0,"seeds":[1],"sequences_per_second":5240.0,"shapes":420.0,"waiting":null,"waiting_by_plan":null,"workers":1}
+            runs {"batches_per_step":1.0,"diverged":0,"epochs":1,"frames_per_second":1376024.0,"measures":{"error":{"half_width":0.794138,"mean":0.5625,"sd":0.088388,"seeds":2},"loss":{"half_width":6.353102,"mean":1.5,"sd":0.707107,"seeds":2},"seconds_per_epoch":{"half_width":0.0,"mean":4.0,"sd":0.0,"seeds":2},"word error rate":{"half_width":0.063531,"mean":1.505,"sd":0.007071,"seeds":2}},"name":"shuffled","optimizer_steps":655.0,"padding":0.311988,"peak_bytes":1234567890.0,"seconds_per_epoch":4.0,"seconds_to_target":4.0,"seeds":[0,1],"sequences_per_second":2620.0,"shapes":420.0,"step_mix":null,"waiting":null,"waiting_by_plan":null,"workers":1}
+            runs {"batches_per_step":1.0,"diverged":0,"epochs":1,"frames_per_second":688012.0,"measures":{"error":{"half_width":1.588276,"mean":0.625,"sd":0.176777,"seeds":2},"loss":{"half_width":12.706205,"mean":2.0,"sd":1.414214,"seeds":2},"seconds_per_epoch":{"half_width":0.0,"mean":8.0,"sd":0.0,"seeds":2},"word error rate":{"half_width":0.063531,"mean":1.455,"sd":0.007071,"seeds":2}},"name":"semi-sorted","optimizer_steps":655.0,"padding":0.017126,"peak_bytes":1234567890.0,"seconds_per_epoch":8.0,"seconds_to_target":null,"seeds":[0,1],"sequences_per_second":1310.0,"shapes":420.0,"step_mix":null,"waiting":null,"waiting_by_plan":null,"workers":1}
+            runs {"batches_per_step":1.0,"diverged":0,"epochs":1,"frames_per_second":2752048.0,"measures":{"error":{"half_width":null,"mean":0.5,"sd":null,"seeds":1},"loss":{"half_width":null,"mean":2.0,"sd":null,"seeds":1},"seconds_per_epoch":{"half_width":null,"mean":2.0,"sd":null,"seeds":1}},"name":"one","optimizer_steps":655.0,"padding":0.311988,"peak_bytes":1234567890.0,"seconds_per_epoch":2.0,"seconds_to_target":2.0,"seeds":[1],"sequences_per_second":5240.0,"shapes":420.0,"step_mix":null,"waiting":null,"waiting_by_plan":null,"workers":1}
             title "a small model on `speech`"
             version 1
         "#]];
