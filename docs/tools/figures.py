@@ -304,6 +304,98 @@ def planning() -> str:
     )
 
 
+def kept(path: str) -> tuple[list[str], dict[str, dict[int, dict[str, float]]]]:
+    """The runs of a file of the laboratory, and what was measured after the last epoch of each seed."""
+    head, *epochs = lines(path)
+    found: dict[str, dict[int, dict[str, float]]] = defaultdict(dict)
+    for epoch in epochs:
+        measured = epoch["validation"]
+        found[epoch["name"]][epoch["seed"]] = {"loss": measured["loss"], **dict(measured["more"])}
+    return list(dict.fromkeys(run["name"] for run in head["runs"])), found
+
+
+def axes(across, down, xs: list, ys: list, box: tuple[float, float, float, float]) -> list[str]:
+    """Lines and numbers of a plot, for (value, text) on both axes; the box is left, top, width and height."""
+    left, top, wide, high = box
+    parts = []
+    for value, name in xs:
+        x = across(value)
+        parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{top + high}"/>')
+        parts.append(text(x, top + high + 18, name, "middle", "small"))
+    for value, name in ys:
+        y = down(value)
+        parts.append(f'<line class="grid" x1="{left}" x2="{left + wide}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(text(left - 8, y + 4, name, "end", "small"))
+    return parts
+
+
+def curve(points: list[tuple[float, float]], kind: str) -> str:
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    dots = "".join(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="4"/>' for x, y in points)
+    return f'<polyline class="line {kind}-line" points="{line}"/>{dots}'
+
+
+def who_pays() -> str:
+    """The loss by entry length, compared with random batches."""
+    names, found = kept("lab/experiments/dictionary/results/2026-11-18-h200.jsonl")
+    base = "random 32"
+    groups = [name for name in found[base][1] if name.startswith("loss of entries")]
+    box = left, top, wide, high = 60, 14, WIDTH - 280, 250
+    across = lambda at: left + (at + 0.5) / len(groups) * wide
+    down = lambda apart: top + (0.45 - apart) / 0.5 * high
+    parts = axes(
+        across, down, [(at, name.removeprefix("loss of entries of ")) for at, name in enumerate(groups)],
+        [(apart, f"{apart:+.1f}" if apart else "0") for apart in (0, 0.1, 0.2, 0.3, 0.4)], box,
+    )
+    parts.append(text(left + wide / 2, top + high + 38, "tokens in the entry", "middle", "small"))
+    titles = {"default": "default", "packed": "packed rows", "ladder 16, 1 batch": "one length per update (ladder:16)",
+              "semi-sorted 0.1, 1 batch": "semi-sorted, one batch per update", "grouped 32": "grouped as transformers does"}
+    taken: list[float] = []
+    for name in sorted(names, key=lambda name: -mean(run["loss"] for run in found[name].values())):
+        if name == base:
+            continue
+        apart = [mean(found[name][seed][group] - found[base][seed][group] for seed in found[name]) for group in groups]
+        kind = "ours" if name in ("default", "packed") else "other"
+        parts.append(curve([(across(at), down(value)) for at, value in enumerate(apart)], kind))
+        y = down(apart[-1]) + 4
+        while any(abs(y - other) < 14 for other in taken):
+            y += 2
+        taken.append(y)
+        parts.append(text(across(len(groups) - 1) + 12, y, titles[name], "start", "small"))
+    caption = (
+        "Loss on held-out entries after two epochs, compared with shuffled batches, by the length of the entry; mean of five "
+        "seeds. Updates of one length cost most on long entries, and do not gain on short ones."
+    )
+    return drawn(top + high + 46, parts, "Loss by entry length, compared with shuffled batches", caption)
+
+
+def sizes() -> str:
+    """The loss over learning rates, for three sizes of updates."""
+    names, found = kept("lab/experiments/mixing/results/2026-11-18-sizes.jsonl")
+    runs = defaultdict(list)
+    for name in names:
+        size, rate = name.split(" words, rate ")
+        runs[int(size)].append((float(rate), mean(run["loss"] for run in found[name].values())))
+    box = left, top, wide, high = 60, 14, WIDTH - 200, 260
+    across = lambda rate: left + (math.log2(rate / 6.25e-4) + 0.3) / 6.6 * wide
+    down = lambda loss: top + (math.log(1.1) - math.log(loss)) / math.log(1.1 / 0.175) * high
+    rates = [rate for rate, _ in runs[512]]
+    parts = axes(across, down, [(rate, f"{rate:g}") for rate in rates], [(loss, f"{loss:g}") for loss in (0.2, 0.3, 0.5, 1)], box)
+    parts.append(text(left + wide / 2, top + high + 38, "learning rate (Adam)", "middle", "small"))
+    parts.append(text(8, 12, "loss", "start", "small"))
+    for (size, points), kind in zip(runs.items(), ("other", "data", "ours")):
+        parts.append(curve([(across(rate), down(loss)) for rate, loss in points], kind))
+        rate, loss = points[0]
+        parts.append(text(across(rate) + 10, down(loss) - 8, f"{size:,} words", "start", "small"))
+        best = min(points, key=lambda point: point[1])
+        parts.append(f'<circle class="ring" cx="{across(best[0]):.1f}" cy="{down(best[1]):.1f}" r="8"/>')
+    caption = (
+        "Loss on held-out sentences after six epochs, by the words in an update; mean of eight seeds. Circles: the best rate of each size. With four times "
+        "the data in an update, it is twice as high; for the largest updates it is the last one tried. Both axes are logarithmic."
+    )
+    return drawn(top + high + 46, parts, "Loss over learning rates for three sizes of updates", caption)
+
+
 FIGURES = {
     "padding": padding,
     "shapes": shapes,
@@ -314,4 +406,6 @@ FIGURES = {
     "frontier": frontier,
     "peers": peers,
     "planning": planning,
+    "who-pays": who_pays,
+    "sizes": sizes,
 }

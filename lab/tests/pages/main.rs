@@ -1,5 +1,5 @@
-//! The pages on the papers cite kept results, and nothing else: every number of ours in `docs/papers` is computed
-//! from `experiments/results` here. `UPDATE_EXPECT=1 cargo test --test pages` writes the pages anew.
+//! Pages cite kept results, and nothing else: every number of ours in `docs/papers` and `docs/evidence.md` is
+//! computed from `experiments/results`, or from files beside it, here. `UPDATE_EXPECT=1 cargo test --test pages` writes the pages anew.
 //!
 //! A comment names the files, and another one before a table says what its columns and rows show:
 //!
@@ -37,11 +37,12 @@ use page::rendered;
 use prose::unmarked;
 
 fn pages() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/papers");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
     let mut pages: Vec<PathBuf> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        fs::read_dir(docs.join("papers")).unwrap().map(|entry| entry.unwrap().path()).collect();
     pages.sort();
     assert!(pages.len() >= 4, "{pages:?}");
+    pages.push(docs.join("evidence.md"));
     pages
 }
 
@@ -52,6 +53,20 @@ fn pages_say_what_the_results_say() {
         let rendered = rendered(&text).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
         expect_test::expect_file![path].assert_eq(&rendered);
     }
+}
+
+/// What the README claims about learning is a table of the page on evidence, as it is there.
+#[test]
+fn the_readme_has_a_table_of_the_evidence() {
+    let page = pages().pop().unwrap();
+    let readme = fs::read_to_string(page.with_file_name("../README.md")).unwrap();
+    let page = fs::read_to_string(page).unwrap();
+    let lines = page.lines().skip_while(|line| !line.starts_with('|'));
+    let table: Vec<&str> = lines.take_while(|line| line.starts_with('|')).collect();
+    assert!(
+        table.len() > 5 && readme.contains(&table.join("\n")),
+        "expected in README.md: {table:#?}"
+    );
 }
 
 #[test]
