@@ -117,7 +117,10 @@ impl Results {
                     && one["to"] == **run
                     && one["epoch"] == epoch
             };
-            if than == run {
+            if than == run && pattern.contains('±') {
+                // There is no interval around no difference: the cell stays empty.
+                (Vec::new(), false)
+            } else if than == run {
                 let same = f64::from(u8::from(
                     show == "seconds_per_epoch" && query.relative != Some(true),
                 ));
