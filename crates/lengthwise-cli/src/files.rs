@@ -14,8 +14,8 @@ use crate::args::comparing::Comparing;
 use crate::args::planning::Plan;
 use crate::args::shared::{Advice, Source};
 use crate::failure::Failure;
-use crate::files::identity::Identity;
 use crate::input::quoted;
+use crate::system::Identity;
 
 const PAGE: &[&str] = &["html", "htm"];
 const INPUT: &str = "the input";
@@ -52,7 +52,7 @@ impl Files<'_> {
 pub(crate) fn check(command: &Command) -> Result<(), Failure> {
     let files = Files::of(command);
     for output in &files.written {
-        let there = identity::of_path(output.path);
+        let there = Identity::of_path(output.path);
         if let Some(what) = there.and_then(|there| files.overwritten(&there, output.role)) {
             return Err(output.refused(&what));
         }
@@ -64,7 +64,7 @@ pub(crate) fn check(command: &Command) -> Result<(), Failure> {
         }
     }
     // A shell has emptied the file where it can, but not where it appends to it.
-    let redirected = identity::of_output();
+    let redirected = Identity::of_output();
     redirected.and_then(|redirected| files.overwritten(&redirected, "output")).map_or(
         Ok(()),
         |what| {
@@ -208,19 +208,19 @@ fn another(path: &Path, endings: &[&str]) -> PathBuf {
 /// The name of what is read, if it is the file that is written. A folder of audio is read file by file.
 fn overwritten_by(read: &Path, written: &Identity) -> Option<String> {
     if read == Path::new("-") {
-        let same = identity::of_input().as_ref() == Some(written);
+        let same = Identity::of_input().as_ref() == Some(written);
         return same.then(|| "standard input".to_owned());
     }
     // A folder that cannot be read is refused with its reason where it is read.
     let files =
         if read.is_dir() { audio_files(read).unwrap_or_default() } else { vec![read.into()] };
-    let found = files.iter().find(|file| identity::of_path(file).as_ref() == Some(written));
+    let found = files.iter().find(|file| Identity::of_path(file).as_ref() == Some(written));
     found.map(|file| file.display().to_string())
 }
 
 /// Whether two paths are the same file, or will be once it is written.
 fn same_place(one: &Path, other: &Path) -> bool {
-    match (identity::of_path(one), identity::of_path(other)) {
+    match (Identity::of_path(one), Identity::of_path(other)) {
         (Some(one), Some(other)) => one == other,
         (None, None) => place(one) == place(other),
         _ => false,
@@ -237,58 +237,5 @@ fn place(path: &Path) -> PathBuf {
     match (folder, path.file_name()) {
         (Ok(folder), Some(name)) => folder.join(name),
         _ => path,
-    }
-}
-
-/// What makes a file the same as another: its device and inode.
-#[cfg(unix)]
-mod identity {
-    use std::{
-        fs::{File, Metadata},
-        io,
-        os::{fd::AsFd, unix::fs::MetadataExt as _},
-        path::Path,
-    };
-
-    pub(super) type Identity = (u64, u64);
-
-    fn of(about: &Metadata) -> Identity {
-        (about.dev(), about.ino())
-    }
-
-    pub(super) fn of_path(path: &Path) -> Option<Identity> {
-        path.metadata().ok().as_ref().map(of)
-    }
-
-    pub(super) fn of_input() -> Option<Identity> {
-        metadata(&io::stdin()).as_ref().map(of)
-    }
-
-    pub(super) fn of_output() -> Option<Identity> {
-        metadata(&io::stdout()).filter(Metadata::is_file).as_ref().map(of)
-    }
-
-    fn metadata(stream: &impl AsFd) -> Option<Metadata> {
-        File::from(stream.as_fd().try_clone_to_owned().ok()?).metadata().ok()
-    }
-}
-
-/// Elsewhere the standard library tells no more than the path that links lead to.
-#[cfg(not(unix))]
-mod identity {
-    use std::path::{Path, PathBuf};
-
-    pub(super) type Identity = PathBuf;
-
-    pub(super) fn of_path(path: &Path) -> Option<Identity> {
-        path.canonicalize().ok()
-    }
-
-    pub(super) fn of_input() -> Option<Identity> {
-        None
-    }
-
-    pub(super) fn of_output() -> Option<Identity> {
-        None
     }
 }

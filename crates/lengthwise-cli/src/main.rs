@@ -13,6 +13,7 @@ mod memory;
 mod printer;
 mod remedies;
 mod signals;
+mod system;
 
 use std::process::ExitCode;
 

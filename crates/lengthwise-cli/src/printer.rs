@@ -12,6 +12,7 @@ use lengthwise_report::{Look, Screen, filled, one_line, wrapped};
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::system;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {
@@ -87,24 +88,12 @@ const PAGE: usize = 100;
 
 /// How many characters a line of an output may have: as many as its terminal has, or else as `COLUMNS`
 /// says.
-#[cfg(unix)]
-fn columns(output: &(impl IsTerminal + std::os::fd::AsFd)) -> Option<usize> {
-    columns_of(output.is_terminal(), || terminal_size::terminal_size_of(output))
-}
-
-#[cfg(not(unix))]
-fn columns(output: &impl IsTerminal) -> Option<usize> {
-    columns_of(output.is_terminal(), terminal_size::terminal_size)
-}
-
-fn columns_of(
-    is_terminal: bool,
-    size: impl Fn() -> Option<(terminal_size::Width, terminal_size::Height)>,
-) -> Option<usize> {
-    let own = size().filter(|(width, _)| is_terminal && width.0 > 0);
+fn columns(output: &impl system::Output) -> Option<usize> {
+    let is_terminal = output.is_terminal();
+    let own = system::terminal_width(output).filter(|&width| is_terminal && width > 0);
     let said = || env::var("COLUMNS").ok()?.parse().ok().filter(|&width| width > 0);
-    let own = own.map(|(width, _)| usize::from(width.0));
-    own.or_else(said).or(is_terminal.then_some(80)).map(|width| width.max(NARROWEST))
+    let width = own.map(usize::from).or_else(said).or(is_terminal.then_some(80));
+    width.map(|width| width.max(NARROWEST))
 }
 
 /// What is narrower breaks every line.

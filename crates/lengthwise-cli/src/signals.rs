@@ -10,42 +10,16 @@ use std::{
 
 use lengthwise_io::unfinished;
 
+use crate::system;
+
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// What is to be done before the command ends by a signal.
 static LAST: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
 
-/// Handles the signals that would end the command. Without a handler they still end it; a hidden file
-/// may stay behind then.
-#[cfg(unix)]
+/// Handles the signals that would end the command.
 pub(crate) fn watch() {
-    use std::{
-        sync::{Arc, atomic::AtomicBool},
-        thread,
-    };
-
-    use signal_hook::{
-        consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ},
-        flag::{register, register_conditional_shutdown},
-        iterator::Signals,
-    };
-
-    // Memory ran out, and the standard library has said how much could not be had: an error like any
-    // other, and not a crash.
-    _ = register_conditional_shutdown(SIGABRT, 2, Arc::new(AtomicBool::new(true)));
-    // A file that grows over a limit is then a write that fails. Nothing reads the flag.
-    _ = register(SIGXFSZ, Arc::default());
-    // The signals are handled only if there is a thread that waits for them.
-    _ = thread::Builder::new().spawn(|| {
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).ok()?;
-        // A shell expects 128 and the number of the signal.
-        signals.forever().next().map(|signal| end(128 + signal))
-    });
-}
-
-#[cfg(not(unix))]
-pub(crate) fn watch() {
-    _ = ctrlc::set_handler(|| end(130));
+    system::watch(end);
 }
 
 #[expect(clippy::exit, reason = "a signal ends the command wherever it is")]

@@ -67,6 +67,7 @@
 pub mod guard;
 mod hex;
 pub mod memory;
+mod system;
 mod text;
 
 mod remedy;

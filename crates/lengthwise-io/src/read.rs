@@ -17,7 +17,6 @@ mod tokens;
 mod unit;
 
 mod column;
-mod map;
 mod mapped;
 
 mod columns;

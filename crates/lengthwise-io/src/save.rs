@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::error::Error;
+use crate::system::as_other_files;
 
 /// Writes a file whole or not at all: under a temporary name first, then renamed when all of it is
 /// on the disk.
@@ -78,8 +79,7 @@ fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     let prefix = prefix();
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix);
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    as_other_files(&mut builder);
     builder.tempfile_in(folder)
 }
 

@@ -35,7 +35,7 @@ const HOUSES: [(&str, &[&str]); 4] = [
     (
         "lengthwise-io",
         &[
-            "guard hex ids npy remedy text",
+            "guard hex ids npy remedy system text",
             "error",
             "cost_model read record save",
             "cursor statistics stream",
@@ -57,8 +57,8 @@ const HOUSES: [(&str, &[&str]); 4] = [
     (
         "lengthwise-cli",
         &[
-            "remedies signals",
-            "failure",
+            "remedies system",
+            "failure signals",
             "cost_model memory printer",
             "args",
             "groups",

@@ -4,7 +4,7 @@ use std::{fs::File, io::Write, sync::Arc};
 
 use crate::error::Error;
 use crate::ids::Ids;
-use crate::read::map::Map;
+use crate::system::Map;
 
 /// Lengths as read, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl Spool {
             Some(file) => Arc::clone(file),
             None => Arc::new(tempfile::tempfile_in(&folder).map_err(refused)?),
         };
-        let bytes: Vec<u8> = lengths.iter().flat_map(|length| length.to_ne_bytes()).collect();
+        let bytes: Vec<u8> = lengths.iter().flat_map(|length| length.to_le_bytes()).collect();
         (&*file).write_all(&bytes).map_err(refused)?;
         (self.file, self.count) = (Some(file), self.count + lengths.len());
         Ok(())
@@ -136,6 +136,6 @@ impl Spool {
     /// All lengths, mapped; nothing if none were written.
     pub(crate) fn map(self) -> Result<Option<Map>, Error> {
         let Some(file) = self.file else { return Ok(None) };
-        Map::new(&file, 0, self.count).map(Some).map_err(Error::io)
+        Map::new(&file, 0, self.count as u64).map(Some).map_err(Error::io)
     }
 }

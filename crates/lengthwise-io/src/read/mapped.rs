@@ -5,7 +5,8 @@ use std::{path::PathBuf, time::SystemTime};
 
 use crate::error::Error;
 use crate::ids::Ids;
-use crate::read::{column::Column, map::Map};
+use crate::read::column::Column;
+use crate::system::Map;
 
 /// Lengths as read, in the order of the file, as [`Column`] has them, but not in memory unless they are
 /// few.

@@ -8,7 +8,8 @@ use std::io::{self, Read};
 use crate::error::Error;
 use crate::npy::{Header, Stop};
 use crate::read::request::{Measure, Request};
-use crate::read::{column::Column, map::Map, number::Reason};
+use crate::read::{column::Column, number::Reason};
+use crate::system::Map;
 use crate::text::quote;
 
 /// How many values are read at a time, and the most that are reserved on the header's word.
@@ -75,18 +76,18 @@ pub(crate) fn read<R: Read>(mut reader: R, request: &Request) -> Result<Column, 
 pub(crate) fn in_place(file: &File, request: &Request) -> Result<Option<Map>, Error> {
     const U32: Dtype = Dtype { kind: Kind::Unsigned, size: 4, big_endian: false };
     let asked = request.column.is_some() || request.ids.is_some();
-    if asked || !matches!(request.measure, Measure::Numbers) || cfg!(target_endian = "big") {
+    if asked || !matches!(request.measure, Measure::Numbers) {
         return Ok(None);
     }
     let Ok(header) = Header::read(&mut &*file) else { return Ok(None) };
     let (Ok((U32, count)), offset) = (values(&header), header.size) else { return Ok(None) };
     let about = file.metadata().map_err(Error::io)?;
-    let whole = offset.is_multiple_of(4) && about.len() == offset + 4 * count;
+    let end = count.checked_mul(4).and_then(|size| size.checked_add(offset));
+    let whole = offset.is_multiple_of(4) && end == Some(about.len());
     if count == 0 || !about.is_file() || !whole {
         return Ok(None);
     }
-    let map = Map::new(file, offset as usize, count as usize);
-    let map = map.map_err(Error::io)?;
+    let map = Map::new(file, offset, count).map_err(Error::io)?;
     match map.as_slice().iter().position(|&length| length == 0) {
         None => Ok(Some(map)),
         Some(index) => Err(refuse(U32, &[0; 4], index, Reason::Zero)),
