@@ -46,6 +46,11 @@ pub(crate) fn digits(value: f64, more: usize) -> f64 {
     format!("{value:.more$e}").parse().unwrap_or(value)
 }
 
+/// One of `count` places among `among`, evenly spaced. The products take 64 bits, which a `usize` may not have.
+pub(crate) fn evenly(at: usize, count: usize, among: usize) -> usize {
+    ((2 * at as u64 + 1) * among as u64 / (2 * count as u64)) as usize
+}
+
 /// The largest number up to `most` that `fits`, where all below it fit too; 0 if none does.
 pub(crate) fn largest(most: u32, fits: impl Fn(u32) -> bool) -> u32 {
     let (mut low, mut high) = (0, most);
@@ -67,6 +72,13 @@ mod tests {
             assert_eq!(whole(x), x as u32, "{x}");
             assert_eq!(whole(x.next_down().max(0.0)), x.next_down() as u32, "{x}");
         }
+    }
+
+    #[test]
+    fn places_are_evenly_spaced() {
+        assert_eq!([0, 1, 2].map(|at| evenly(at, 3, 12)), [2, 6, 10]);
+        // The same where a `usize` has 32 bits.
+        assert_eq!(evenly(16_383, 16_384, 1 << 31), (1 << 31) - (1 << 16));
     }
 
     #[test]

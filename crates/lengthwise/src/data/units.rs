@@ -198,10 +198,12 @@ impl Units {
         let mut order: Vec<u32> = (0..self.count()).collect();
         order.sort_by_cached_key(|&unit| (self.kind(unit), long(unit)));
         let mut chosen = vec![false; order.len()];
-        let wanted = (order.len() * count).div_ceil(self.of.len().max(1));
-        for place in 0..wanted.min(order.len()) {
+        // The products take 64 bits, which a `usize` may not have.
+        let all = order.len() as u64;
+        let wanted = (all * count as u64).div_ceil(self.of.len().max(1) as u64);
+        for place in 1..=wanted.min(all) {
             // The last of each stretch, so that the largest of all is among them.
-            chosen[order[(place + 1) * order.len() / wanted - 1] as usize] = true;
+            chosen[order[(place * all / wanted) as usize - 1] as usize] = true;
         }
         let mut next = 0;
         for unit in 0..self.count() {

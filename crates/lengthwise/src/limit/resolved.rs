@@ -350,7 +350,8 @@ impl<'a> ResolvedBudget<'a> {
         padded: impl ExactSizeIterator<Item = Pad>,
         batches: u32,
     ) -> usize {
-        let pads = padded.take((u64::from(self.at_most) * u64::from(batches)) as usize);
+        let at_most = u64::from(self.at_most) * u64::from(batches);
+        let pads = padded.take(usize::try_from(at_most).unwrap_or(usize::MAX));
         let most = f64::from(batches);
         let prefix = match self.capacity {
             Capacity::Cells(cells) => {

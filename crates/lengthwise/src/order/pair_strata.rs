@@ -7,6 +7,7 @@
 
 use crate::data::lengths::Pad;
 use crate::limit::resolved::ResolvedBudget;
+use crate::math::evenly;
 use crate::order::sort;
 use crate::order::strata::{OVERHEAD, Share, Stratum, power};
 
@@ -192,7 +193,7 @@ struct Sample {
 impl Sample {
     fn new(pads: &[Pad], along: Along, limit: &ResolvedBudget) -> Self {
         let count = pads.len().min(SAMPLE);
-        let places = (0..count).map(|at| (2 * at + 1) * pads.len() / (2 * count));
+        let places = (0..count).map(|at| evenly(at, count, pads.len()));
         let [rising, mut other] = [0, 1].map(|side| {
             let padded = |place: usize| along.of(limit.covered(pads[place]))[side];
             places.clone().map(|place| (place, padded(place))).collect::<Vec<_>>()

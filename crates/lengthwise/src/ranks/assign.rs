@@ -7,7 +7,7 @@ use crate::base::rng::{Purpose, Rng};
 use crate::cut::batches::{Batches, Span, split_costliest};
 use crate::data::lengths::Pad;
 use crate::data::units::{OneKind, Together};
-use crate::math::{largest, ln};
+use crate::math::{evenly, largest, ln};
 use crate::order::sort;
 use crate::plan::arrange::{Arrange, Clock, Item, Part, Steps, Tail, Time, in_step};
 use crate::plan::settings::Provenance;
@@ -313,11 +313,6 @@ pub(crate) fn hold_out(mut order: Vec<u32>, count: usize, steps: Steps) -> (Vec<
             (kept, held)
         }
     }
-}
-
-/// One of `count` places among `among`, evenly spaced.
-fn evenly(at: usize, count: usize, among: usize) -> usize {
-    (2 * at + 1) * among / (2 * count)
 }
 
 /// The held batches and as many of the kept ones again as fill a step with them.

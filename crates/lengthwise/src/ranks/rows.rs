@@ -13,6 +13,7 @@ use crate::base::rng::{Purpose, Rng};
 use crate::cut::batches::{Batches, Span, split_costliest};
 use crate::data::lengths::Pad;
 use crate::limit::capacity::Row;
+use crate::math;
 use crate::order::pack::{Filled, Piece, evenly};
 use crate::plan::arrange::{Clock, Part};
 use crate::plan::settings::Provenance;
@@ -204,8 +205,8 @@ pub(crate) fn held_to_split(
             fitting.truncate(count);
             fitting.sort_unstable();
         }
-        let evenly = |at: usize| fitting[(2 * at + 1) * fitting.len() / (2 * count)];
-        let chosen: Vec<usize> = (0..count).map(evenly).collect();
+        let place = |at: usize| fitting[math::evenly(at, count, fitting.len())];
+        let chosen: Vec<usize> = (0..count).map(place).collect();
         let sequences: u64 = chosen.iter().map(|&at| u64::from(of(at).pieces)).sum();
         (sequences >= slots as u64).then_some(chosen)
     })?;

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::limit::budget::Budget;
 use crate::limit::cost::CostModel;
 use crate::limit::update::Update;
-use crate::math::digits;
+use crate::math::{digits, evenly};
 use crate::order::sort;
 use crate::plan::settings::Settings;
 use crate::planner::Planner;
@@ -207,8 +207,7 @@ fn sampled(lengths: &Lengths, count: usize) -> Result<Lengths, Error> {
             let mut rising: Vec<u32> = (0..lengths.count()).collect();
             sort::by_key(&mut rising, |sequence| lengths.of(sequence));
             sort::by_key(&mut rising, |sequence| lengths.both(sequence).joint());
-            let place = |at: usize| (2 * at + 1) * rising.len() / (2 * count);
-            (0..count).map(|at| rising[place(at)]).collect()
+            (0..count).map(|at| rising[evenly(at, count, rising.len())]).collect()
         }
     };
     let of = |values: &[u32]| -> Vec<u32> {
