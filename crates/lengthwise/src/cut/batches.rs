@@ -112,6 +112,10 @@ impl Span {
     pub(crate) fn new(start: usize, batch: Open) -> Self {
         Self { start: start as u32, size: batch.size, pad: batch.pad() }
     }
+
+    pub(crate) fn cells(self) -> f64 {
+        f64::from(self.size) * f64::from(self.pad.joint())
+    }
 }
 
 impl Spans {
@@ -256,17 +260,24 @@ pub(crate) fn split_costliest(
             single.push(piece);
             continue;
         }
-        let half = match piece.size / 2 {
-            half if half < multiple => half,
-            half => half - half % multiple,
-        };
-        for (start, size) in [(piece.start, half), (piece.start + half, piece.size - half)] {
-            heap.push(keyed(Span { start, size, ..piece }));
-        }
+        heap.extend(halves(piece, multiple).map(keyed));
     }
     single.extend(heap.into_iter().map(|(.., piece)| piece));
     single.sort_unstable_by_key(|piece| piece.start);
     single
+}
+
+/// Both halves of a batch; the first has a `multiple` of sequences if it can.
+pub(crate) fn halves(piece: Span, multiple: u32) -> [Span; 2] {
+    let half = match piece.size / 2 {
+        half if half < multiple => half,
+        half => half - half % multiple,
+    };
+    [(piece.start, half), (piece.start + half, piece.size - half)].map(|(start, size)| Span {
+        start,
+        size,
+        ..piece
+    })
 }
 
 /// The length of a row of given sequences.
@@ -293,7 +304,7 @@ impl Batches {
             _ => {}
         }
         let cost = |span: Span| match row_length {
-            None => f64::from(span.size) * f64::from(span.pad.joint()),
+            None => span.cells(),
             Some(_) => f64::from(span.size),
         };
         let pieces = split_costliest(self.spans().collect(), count as usize, multiple, &cost);

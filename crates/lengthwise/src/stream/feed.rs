@@ -288,19 +288,23 @@ impl Feed {
         let ranks = self.streamer.ranks as usize;
         let mut random = self.rng.at_epoch(self.steps).stream(Purpose::Offset);
         if self.ended {
-            self.around.cut_all(&self.line);
+            let ending = self.around.ending(&self.line);
+            let count = ending.len();
             match self.streamer.tail {
-                Tail::Split => self.around.fill_steps(ranks, self.streamer.budget.multiple_of),
-                Tail::Drop if self.around.batches.len() < ranks => return Ok(None),
+                // All fill steps, if there are enough sequences.
+                Tail::Split => {
+                    ending.halve(count.next_multiple_of(ranks), self.streamer.budget.multiple_of);
+                }
+                Tail::Drop if count < ranks => return Ok(None),
                 Tail::Repeat | Tail::Drop => {}
             }
-            let count = self.around.batches.len();
+            let count = ending.len();
             let step = match self.pivot(oldest) {
                 None => scaled(self.quantile(), count.div_ceil(ranks) as u32) as usize,
-                Some(pivot) => self.around.batch_with(pivot) / ranks,
+                Some(pivot) => self.around.ending(&self.line).batch_with(pivot) / ranks,
             };
             // Batches that do not fill a step come last.
-            self.around.keep_batches((step * ranks).min(count.saturating_sub(ranks)), ranks);
+            self.around.take((step * ranks).min(count.saturating_sub(ranks)), ranks);
         } else {
             let near = || self.oldest_near(scaled(self.quantile(), self.line.len()));
             let pivot = self.pivot(oldest).unwrap_or_else(near);

@@ -1,5 +1,6 @@
 //! Batches of sequences that arrive one after another and are not known beforehand: see [`Streamer`].
 
+mod ending;
 mod feed;
 mod over;
 mod step;

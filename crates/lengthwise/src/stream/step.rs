@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::base::rng::Stream;
 use crate::cut::batches::{Span, split_costliest};
 use crate::data::lengths::Pad;
+use crate::stream::ending::Ending;
 
 /// How many ways to cut around a sequence are compared.
 const TRIED: usize = 8;
@@ -20,8 +21,8 @@ pub(crate) struct Around {
     /// The batches of the step, as stretches of `order`.
     pub(crate) batches: Vec<Span>,
     /// At the end of the stream: the batches that are left if nothing is split. To take some of them
-    /// leaves the others as they would be cut anew, so they are cut once; after halving, again.
-    left: Option<Vec<Span>>,
+    /// leaves the others as they would be cut anew, so they are cut once; if half of one is taken, again.
+    ending: Option<Ending>,
 }
 
 impl Around {
@@ -158,42 +159,27 @@ impl Around {
 
     /// Halves the largest batches until there are `count`, or one sequence in each.
     fn halve(&mut self, count: usize, multiple: u32) {
-        let cells = |span: Span| f64::from(span.size) * f64::from(span.pad.joint());
-        self.batches = split_costliest(std::mem::take(&mut self.batches), count, multiple, &cells);
+        let batches = std::mem::take(&mut self.batches);
+        self.batches = split_costliest(batches, count, multiple, &|span: Span| span.cells());
     }
 
-    /// Cuts all that is held into batches, longest first.
-    pub(crate) fn cut_all(&mut self, line: &Line) {
-        if let Some(left) = &self.left {
-            self.batches.clone_from(left);
-            return;
-        }
-        self.begin(line, std::iter::once(line.at(line.len() - 1)));
-        self.lay(line, 0, usize::MAX);
-        self.left = Some(self.batches.clone());
+    /// All that is held, cut into batches, longest first: what is left of a stream that has ended.
+    pub(crate) fn ending(&mut self, line: &Line) -> &mut Ending {
+        let ending = self.ending.take().unwrap_or_else(|| {
+            self.begin(line, std::iter::once(line.at(line.len() - 1)));
+            self.lay(line, 0, usize::MAX);
+            Ending::new(&self.order, std::mem::take(&mut self.batches))
+        });
+        self.ending.insert(ending)
     }
 
-    /// Halves the largest batches until all fill steps of `count`, if there are enough sequences.
-    pub(crate) fn fill_steps(&mut self, count: usize, multiple: u32) {
-        let wanted = self.batches.len().next_multiple_of(count);
-        if self.batches.len() < wanted {
-            self.halve(wanted, multiple);
-            self.left = None;
-        }
-    }
-
-    /// The number of the batch that has this sequence.
-    pub(crate) fn batch_with(&self, slot: u32) -> usize {
-        let place = self.order.iter().position(|&other| other == slot).unwrap_or(0) as u32;
-        self.batches.partition_point(|batch| batch.start + batch.size <= place)
-    }
-
-    /// Keeps `count` batches from this one on.
-    pub(crate) fn keep_batches(&mut self, first: usize, count: usize) {
-        self.batches.truncate(first + count);
-        self.batches.drain(..first);
-        if let Some(left) = &mut self.left {
-            left.drain(first..first + self.batches.len());
+    /// Makes a step of `count` batches that are left, from this one on.
+    pub(crate) fn take(&mut self, first: usize, count: usize) {
+        self.batches.clear();
+        if let Some(ending) = &mut self.ending
+            && !ending.take(first, count, &mut self.batches)
+        {
+            self.ending = None;
         }
     }
 }
