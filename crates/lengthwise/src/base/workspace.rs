@@ -50,6 +50,9 @@ struct Kept {
 /// planning some thousands.
 const WORTH_THREADS: usize = 1 << 17;
 
+/// So many lists of numbers are kept: an order and what it is padded to, and the same of batches.
+const MOST_KEPT: usize = 4;
+
 impl Workspace {
     /// Returns a workspace with as many threads as suit the machine and the lengths, and no memory yet.
     pub fn new() -> Self {
@@ -108,14 +111,15 @@ impl Workspace {
         indices
     }
 
-    /// Keeps numbers for the next plan: those of an order, and of a plan that is made of it.
+    /// Keeps numbers for the next plan: those of orders, of what sequences are padded to in them, and of a plan that is
+    /// made of them.
     pub(crate) fn keep_indices(&self, indices: Vec<u32>) {
         if self.memory.is_some() {
             return;
         }
         let kept = &mut self.kept().indices;
         kept.push(indices);
-        if kept.len() > 2 {
+        if kept.len() > MOST_KEPT {
             kept.sort_unstable_by_key(Vec::capacity);
             kept.swap_remove(0);
         }

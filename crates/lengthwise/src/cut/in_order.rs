@@ -59,7 +59,11 @@ pub(crate) fn cut(groups: Groups, limit: &ResolvedBudget, rounding: &Rounding) -
         }
         (Order::Flat(Flat { order, padded }), None, ..) => {
             let spans = match padded {
-                Some(padded) => of_one_length(&ends, short, limit, |place| padded[place]),
+                Some(padded) => {
+                    let spans = of_one_length(&ends, short, limit, |place| padded[place]);
+                    limit.workspace.keep_indices(padded);
+                    spans
+                }
                 None => {
                     of_one_length(&ends, short, limit, |place| limit.padded_length(order[place]))
                 }

@@ -31,6 +31,14 @@ pub(crate) struct Flat {
     pub(crate) padded: Option<Vec<u32>>,
 }
 
+impl Flat {
+    /// Keeps its memory for the next plan.
+    pub(crate) fn keep(self, workspace: &Workspace) {
+        workspace.keep_indices(self.order);
+        self.padded.into_iter().for_each(|padded| workspace.keep_indices(padded));
+    }
+}
+
 impl From<Vec<u32>> for Flat {
     fn from(order: Vec<u32>) -> Self {
         Self { order, padded: None }
@@ -130,16 +138,16 @@ pub(crate) fn flat_in(
             counted.passes(threads, held, bound)?
         }
     };
-    let mut order = vec![0; count];
-    let mut padded = vec![0; if parts.rounding.is_some() { count } else { 0 }];
-    let lists = [&mut order[..], &mut padded[..]];
+    let mut order = workspace.indices(count);
+    let mut padded = parts.rounding.map(|_| workspace.indices(count));
+    let lists = [&mut order[..], padded.as_deref_mut().unwrap_or_default()];
     let visit = |(_, elements): (usize, &[u64]), _: &[u32], padded: &mut [u32], _: &mut Vec<()>| {
         for (place, &element) in padded.iter_mut().zip(elements) {
             *place = packing.length_of(element);
         }
     };
     sort((lengths, workspace), &parts, keys, passes, lists, visit);
-    Ok(Flat { order, padded: parts.rounding.map(|_| padded) })
+    Ok(Flat { order, padded })
 }
 
 /// The sequences of every rung by their keys, and the full batches, where there is a fast path.

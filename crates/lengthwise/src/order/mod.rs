@@ -7,5 +7,6 @@ pub(crate) mod keys;
 pub(crate) mod local;
 pub(crate) mod pack;
 pub(crate) mod pair_strata;
+pub(crate) mod shuffle;
 pub(crate) mod sort;
 pub(crate) mod strata;

@@ -1,10 +1,17 @@
+use std::iter;
+use std::ops::Range;
+
 use crate::base::rng::{Purpose, Rng};
 use crate::base::setting::Setting;
+use crate::base::workspace::Workspace;
 use crate::data::lengths::Lengths;
 use crate::error::Error;
 use crate::limit::resolved::ResolvedBudget;
 use crate::order::groups::Groups;
+use crate::order::keyed::{Flat, flat_in};
+use crate::order::keys::Random;
 use crate::order::pair_strata::pair_strata;
+use crate::order::shuffle::shuffle;
 use crate::order::sort;
 use crate::order::strata::{Share, Stratum, strata};
 use crate::strategy::group::{AT_LEAST_ONE, Group, Inner, at_least_one, bad};
@@ -37,18 +44,20 @@ impl Group for Proportional {
     fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let share = Share::new(lengths, limit);
-        let mut rising: Vec<u32>;
+        let mut rising: Flat;
         let strata = if lengths.second().is_some() {
             if limit.is_on_ladder() {
                 // It may have no shape for a batch of the longest first and the longest second length.
                 lengths.only_one("strategy `proportional` on a ladder")?;
             }
-            rising = (0..lengths.count()).collect();
-            pair_strata(share, &mut rising, limit, self.batches)
+            rising = (0..lengths.count()).collect::<Vec<u32>>().into();
+            pair_strata(share, &mut rising.order, limit, self.batches)
         } else {
-            rising = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
-            sort::by_key(&mut rising, |sequence| lengths.of(sequence));
-            strata(share, &rising, limit, self.batches)
+            let shortest = lengths.min();
+            let place = |length: u32| length - shortest;
+            let keys = Random::within(place(lengths.max()), place, rng, Purpose::Shuffle);
+            rising = flat_in(lengths, limit.workspace, None, &limit.rounding, &keys)?;
+            strata(share, &rising.order, limit, self.batches)
         };
         let strata = strata.map_err(|least| {
             let (asked, expected) =
@@ -63,21 +72,21 @@ impl Group for Proportional {
                 more[taker as usize] = 1;
             }
         }
-        let (mut starts, mut end) = (Vec::with_capacity(sizes.len()), 0);
-        for (turn, size) in (STRATA..).zip(&sizes) {
-            let start = end;
+        let mut stratum_ends = Vec::with_capacity(sizes.len());
+        let mut end = share.left as usize;
+        for size in &sizes {
             end += (size * share.takers) as usize;
-            end += if start == 0 { share.left as usize } else { 0 };
-            shuffle(&mut rising[start..end], &rng.at_turn(turn));
-            starts.push(start);
+            stratum_ends.push(end);
         }
+        let at_turn = |stratum: usize| rng.at_turn(STRATA + stratum as u32);
+        shuffle(&mut rising, &stratum_ends, limit.workspace, at_turn, Purpose::Draw);
+        let shortest = stratum_ends[0];
+        let mut starts: Vec<usize> = iter::once(0).chain(stratum_ends).collect();
         let per_step = sizes.len() as u32 * limit.ranks();
-        let shortest = starts.get(1).copied().unwrap_or(end);
-        let (mut order, mut ends) = (Vec::with_capacity(rising.len()), Vec::new());
+        let mut batches = Batches::new(&rising, limit.workspace);
         let mut batch = |start: &mut usize, size: u32| {
-            order.extend_from_slice(&rising[*start..*start + size as usize]);
+            batches.push(*start..*start + size as usize);
             *start += size as usize;
-            ends.push(order.len() as u32);
         };
         for ranks in more.chunks(limit.ranks() as usize) {
             // The longest first, so that the largest need of memory comes at once.
@@ -91,16 +100,39 @@ impl Group for Proportional {
         while starts[0] < shortest {
             batch(&mut starts[0], 1);
         }
-        Ok(Groups::trusted(order, ends).in_steps(per_step))
+        let Batches { order, padded, ends, .. } = batches;
+        rising.keep(limit.workspace);
+        Ok(Groups::trusted(Flat { order, padded }, ends).in_steps(per_step))
     }
 }
 
 /// Turns of the randomness for the order inside each stratum.
 const STRATA: u32 = 3000;
 
-/// A random order of these sequences.
-fn shuffle(sequences: &mut [u32], rng: &Rng) {
-    let order = sort::shuffled(sequences.len() as u32, rng, Purpose::Draw);
-    let shuffled: Vec<u32> = order.iter().map(|&at| sequences[at as usize]).collect();
-    sequences.copy_from_slice(&shuffled);
+/// Stretches of an order, one after another.
+struct Batches<'a> {
+    from: &'a Flat,
+    order: Vec<u32>,
+    padded: Option<Vec<u32>>,
+    ends: Vec<u32>,
+}
+
+impl<'a> Batches<'a> {
+    fn new(from: &'a Flat, workspace: &Workspace) -> Self {
+        let empty = || {
+            let mut list = workspace.indices(from.order.len());
+            list.clear();
+            list
+        };
+        let padded = from.padded.as_ref().map(|_| empty());
+        Self { from, order: empty(), padded, ends: Vec::new() }
+    }
+
+    fn push(&mut self, places: Range<usize>) {
+        if let (Some(list), Some(padded)) = (&mut self.padded, &self.from.padded) {
+            list.extend_from_slice(&padded[places.clone()]);
+        }
+        self.order.extend_from_slice(&self.from.order[places]);
+        self.ends.push(self.order.len() as u32);
+    }
 }
