@@ -723,6 +723,8 @@ class Planner:
     Strings such as "padded:20000" have the form that the command line uses. `lengthwise.explain()`
     lists the pages that describe them.
 
+    A planner keeps up to 24 bytes per sequence of memory, so that later epochs are planned faster.
+
     Args:
         `lengths`: The length of each sequence: a list, an array, a tensor, a column of a table or of a
             dataset, or `Lengths`.

@@ -46,7 +46,12 @@ impl Stop {
 
     /// A workspace that stops with it.
     pub(crate) fn workspace(&self) -> Workspace {
-        Workspace::new().stopped_by(Arc::clone(&self.set))
+        self.stops(Workspace::new())
+    }
+
+    /// The same workspace, which from now on stops with it.
+    pub(crate) fn stops(&self, workspace: Workspace) -> Workspace {
+        workspace.stopped_by(Arc::clone(&self.set))
     }
 
     /// Tells the work to stop. Returns how long it is waited for.

@@ -18,6 +18,7 @@ mod input;
 mod interrupt;
 mod lengths;
 mod measures;
+mod memory;
 mod pickle;
 mod plan;
 mod planner;

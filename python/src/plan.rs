@@ -17,6 +17,7 @@ use crate::error::{Failure, Result};
 use crate::interrupt::{Stop, perhaps_long};
 use crate::lengths::{Column, Lengths};
 use crate::measures::Measures;
+use crate::memory::{Memory, Return};
 use crate::pickle::{Reduced, reduced};
 use crate::schedule::Schedule;
 use crate::settings::Given;
@@ -29,11 +30,32 @@ pub(crate) struct Plan {
     pub(crate) lengths: Arc<lengthwise::Lengths>,
     /// Made when first asked for; batches are views of it.
     indices: PyOnceLock<Py<PyArray1<u32>>>,
+    /// Dropped after the plan.
+    pub(crate) memory: Return,
 }
 
 impl Plan {
     pub(crate) fn new(plan: lengthwise::Plan, lengths: &Arc<lengthwise::Lengths>) -> Self {
-        Self { plan, lengths: Arc::clone(lengths), indices: PyOnceLock::new() }
+        let (lengths, indices) = (Arc::clone(lengths), PyOnceLock::new());
+        Self { plan, lengths, indices, memory: Return::default() }
+    }
+
+    /// The plan of a planner, which has its memory back when nothing shares it.
+    pub(crate) fn of_planner(
+        plan: lengthwise::Plan,
+        lengths: &Arc<lengthwise::Lengths>,
+        memory: &Arc<Memory>,
+    ) -> Self {
+        Self { memory: Return::new(&plan, memory), ..Self::new(plan, lengths) }
+    }
+
+    /// A part of a plan, or a plan that shares its memory, which goes back to the same place.
+    pub(crate) fn part(
+        plan: lengthwise::Plan,
+        lengths: &Arc<lengthwise::Lengths>,
+        memory: &Return,
+    ) -> Self {
+        Self { memory: memory.with(&plan), ..Self::new(plan, lengths) }
     }
 
     /// One batch, as a view of the indices.
@@ -293,7 +315,8 @@ impl Plan {
         let (rank, world_size) = ranks(rank.0, world_size.0)?;
         let plan = self.plan.clone();
         let of_rank = move |_: &Stop| plan.for_rank(rank, world_size);
-        Ok(Plan::new(perhaps_long(py, self.lengths.len(), of_rank)??, &self.lengths))
+        let plan = perhaps_long(py, self.lengths.len(), of_rank)??;
+        Ok(Plan::part(plan, &self.lengths, &self.memory))
     }
 
     /// Assigns the batches to `world_size` ranks, step by step.

@@ -14,6 +14,7 @@ use crate::error::{Failure, Result};
 use crate::groups::{Groups, Kinds, Weights};
 use crate::interrupt::{Stop, perhaps_long};
 use crate::lengths::{Column, Lengths, Named, Sequences};
+use crate::memory::Memory;
 use crate::pickle::{Reduced, from_json, reduced, to_json};
 use crate::plan::Plan;
 use crate::settings::{Given, at_least_one, budget_like, given, plain, text};
@@ -25,6 +26,8 @@ use crate::tune::wanted;
 ///
 /// Strings such as "padded:20000" have the form that the command line uses. `lengthwise.explain()`
 /// lists the pages that describe them.
+///
+/// A planner keeps up to 24 bytes per sequence of memory, so that later epochs are planned faster.
 ///
 /// Args:
 ///     `lengths`: The length of each sequence: a list, an array, a tensor, a column of a table or of a
@@ -96,6 +99,7 @@ pub(crate) struct Planner {
     planner: lengthwise::Planner<Strategy>,
     lengths: Arc<lengthwise::Lengths>,
     named: Named,
+    memory: Arc<Memory>,
     /// The batch lengths of the ladder in ascending order; `None` if the shapes are not a ladder.
     #[pyo3(get)]
     rungs: Option<Vec<u32>>,
@@ -236,10 +240,11 @@ impl Planner {
     #[pyo3(signature = (epoch: "SupportsIndex" = 0))]
     fn plan(&self, py: Python<'_>, #[pyo3(from_py_with = plain)] epoch: u64) -> Result<Plan> {
         let (planner, lengths) = (self.planner.clone(), Arc::clone(&self.lengths));
+        let memory = Arc::clone(&self.memory);
         let plan = perhaps_long(py, lengths.len(), move |stop| {
-            planner.plan_in(&stop.workspace(), &lengths, epoch)
+            memory.lend(stop, |workspace| planner.plan_in(workspace, &lengths, epoch))
         })?;
-        Ok(Plan::new(plan?, &self.lengths))
+        Ok(Plan::of_planner(plan?, &self.lengths, &self.memory))
     }
 
     /// Returns what this shard needs. Merge the needs of all shards into the statistics: they then say
@@ -312,6 +317,6 @@ impl Planner {
         named: Named,
     ) -> Result<Self> {
         let rungs = planner.rungs(&lengths)?;
-        Ok(Self { planner, lengths, named, rungs })
+        Ok(Self { planner, lengths, named, memory: Arc::default(), rungs })
     }
 }

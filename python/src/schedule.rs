@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 use crate::error::{Failure, Result};
 use crate::interrupt::{Stop, perhaps_long};
+use crate::memory::Return;
 use crate::pickle::{Reduced, reduced};
 use crate::plan::{Plan, ranks};
 use crate::settings::Given;
@@ -21,6 +22,8 @@ pub(crate) struct Schedule {
     plan: lengthwise::Plan,
     cursor: Option<String>,
     lengths: Arc<lengthwise::Lengths>,
+    /// Dropped after the plan.
+    memory: Return,
 }
 
 #[pymethods]
@@ -44,6 +47,7 @@ impl Schedule {
             plan: plan.plan.clone(),
             cursor: cursor.map(str::to_owned),
             lengths: Arc::clone(&plan.lengths),
+            memory: plan.memory.with(&plan.plan),
         })
     }
 
@@ -87,7 +91,8 @@ impl Schedule {
         let (rank, _) = ranks(rank.0, self.schedule.world_size().into())?;
         let schedule = Arc::clone(&self.schedule);
         let of_rank = move |_: &Stop| schedule.for_rank(rank);
-        Ok(Plan::new(perhaps_long(py, self.lengths.len(), of_rank)??, &self.lengths))
+        let plan = perhaps_long(py, self.lengths.len(), of_rank)??;
+        Ok(Plan::part(plan, &self.lengths, &self.memory))
     }
 
     /// Returns the batches of all ranks: first those of the first step, rank after rank, then those of the
@@ -95,7 +100,7 @@ impl Schedule {
     fn all_ranks(&self, py: Python<'_>) -> PyResult<Plan> {
         let schedule = Arc::clone(&self.schedule);
         let plan = perhaps_long(py, self.lengths.len(), move |_| schedule.all_ranks())?;
-        Ok(Plan::new(plan, &self.lengths))
+        Ok(Plan::part(plan, &self.lengths, &self.memory))
     }
 
     /// How many sequences all ranks have in each step.

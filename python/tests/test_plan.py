@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import lengthwise as lw
 import numpy as np
@@ -246,3 +247,31 @@ def test_other_threads_run_while_plans_are_made():
     done.set()
     thread.join(timeout=10)
     assert during > 3
+
+
+@pytest.mark.parametrize("strategy", ["blurred", "sorted", "proportional", "packed:capacity=800", None])
+def test_plans_are_the_same_in_memory_of_earlier_ones(lengths, strategy):
+    """A planner makes plans in the memory of those that nothing holds any more. What is held does not change."""
+    budget = {} if strategy == "packed:capacity=800" else {"budget": "padded:600"}
+    def make() -> lw.Planner:
+        return lw.Planner(lengths, strategy, seed=5, **budget)
+
+    planner = make()
+    fresh = [make().plan(epoch) for epoch in range(5)]
+    batches, rank, schedule = planner.plan(0).indices, planner.plan(1).for_rank(0, 2), planner.plan(2).schedule(3)
+    first = planner.plan(0).schedule(1).for_rank(0)
+    for epoch in [*range(5), 0]:
+        plan = planner.plan(epoch)
+        assert plan == fresh[epoch] and plan.digest == fresh[epoch].digest
+        del plan
+    assert batches.tolist() == fresh[0].indices.tolist()
+    assert rank == fresh[1].for_rank(0, 2)
+    assert schedule.all_ranks() == fresh[2].schedule(3).all_ranks()
+    assert first == fresh[0].schedule(1).for_rank(0)
+
+
+def test_threads_may_share_a_planner(lengths):
+    planner = lw.Planner(lengths, "blurred", budget="padded:600")
+    fresh = [lw.Planner(lengths, "blurred", budget="padded:600").plan(epoch).digest for epoch in range(20)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda epoch: planner.plan(epoch).digest, range(20))) == fresh

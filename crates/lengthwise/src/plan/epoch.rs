@@ -146,8 +146,8 @@ impl Plan {
     }
 
     /// Other batches made in the same way.
-    pub(crate) fn with_batches(&self, batches: Batches) -> Self {
-        Self { batches: Arc::new(batches), digest: OnceLock::new(), ..self.clone() }
+    pub(crate) fn with_batches(&self, batches: impl Into<Arc<Batches>>) -> Self {
+        Self { batches: batches.into(), digest: OnceLock::new(), ..self.clone() }
     }
 
     /// How it was made.

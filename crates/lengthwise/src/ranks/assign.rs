@@ -36,9 +36,11 @@ impl Assigned {
         }
     }
 
-    pub(crate) fn gathered(&self, batches: &Batches, slots: impl Iterator<Item = u32>) -> Batches {
-        let mut gathered = Batches::default();
-        for slot in slots {
+    pub(crate) fn gathered(&self, batches: &Batches, slots: &[u32]) -> Batches {
+        let size = |&slot: &u32| self.batch(batches, slot).0.len();
+        let indices = Vec::with_capacity(slots.iter().map(size).sum());
+        let mut gathered = Batches { indices, ..Batches::default() };
+        for &slot in slots {
             let (batch, pad) = self.batch(batches, slot);
             gathered.push(batch, pad);
         }
@@ -59,7 +61,7 @@ impl Assigned {
         let broken = self.broken.iter().filter(|_| whole);
         let rest = to_come.chain(broken).chain(&self.dropped).copied();
         let rest = rest.filter(|&slot| !std::mem::replace(&mut known[slot as usize], true));
-        self.gathered(batches, rest)
+        self.gathered(batches, &rest.collect::<Vec<u32>>())
     }
 
     /// Batches that do not fill a step are dropped, joined by others or split. Returns the batches that

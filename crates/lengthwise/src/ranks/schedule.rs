@@ -86,14 +86,21 @@ impl Schedule {
         }
         let places = (rank..self.per_step).step_by(self.world_size as usize);
         let mine = self.steps().flat_map(|step| places.clone().map(|place| step[place as usize]));
-        Ok(self.plan.with_batches(self.assigned.gathered(&self.batches, mine)))
+        Ok(self.plan_of(&mine.collect::<Vec<u32>>()))
     }
 
     /// All batches: those of the first step, rank after rank, then those of the second, and so on. A
     /// framework that assigns them to the ranks in turn gives each rank its own.
     pub fn all_ranks(&self) -> Plan {
-        let all = self.steps().flatten().copied();
-        self.plan.with_batches(self.assigned.gathered(&self.batches, all))
+        self.plan_of(&self.steps().flatten().copied().collect::<Vec<u32>>())
+    }
+
+    /// These batches as a plan. All of them in their own order are shared, and not copied.
+    fn plan_of(&self, slots: &[u32]) -> Plan {
+        if slots.iter().copied().eq(0..self.batches.len() as u32) {
+            return self.plan.with_batches(Arc::clone(&self.batches));
+        }
+        self.plan.with_batches(self.assigned.gathered(&self.batches, slots))
     }
 
     /// How many sequences, and how many positions that are not padding, all ranks have in each step:
