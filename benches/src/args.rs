@@ -10,6 +10,7 @@ usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing] [--str
                                 [--two-lengths]
                                 [--strategy NAME] [--sequences N]
                                 [--growth [--large] [--numpy PYTHON]]
+                                [--faces [--numpy PYTHON] [--command PATH]]
                                 [--billion [--memory SIZE] [--command PATH]] [--out DIR]
 
   --quick          10,000 and 100,000 sequences and few rounds: a few seconds
@@ -25,10 +26,13 @@ usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing] [--str
   --growth         only how the time of a plan grows from 10,000 to 10,000,000 sequences, by stage
   --large          with --growth: 100,000,000 sequences too, which takes 3 GB
   --numpy PYTHON   with --growth: compare with NumPy, run by this Python
+  --faces          only what plans of 10,000,000 sequences take on one core from Rust, from Python, which needs
+                   `lengthwise` and PyTorch in the Python of --numpy, and with the command
   --billion        only a billion sequences within a memory limit, planned by the command `lengthwise`;
                    needs 9 GB in the folder for temporary files (TMPDIR)
   --memory SIZE    with --billion: the memory limit [default: 8GB]
-  --command PATH   with --billion: the command [default: ../target/release/lengthwise]
+  --command PATH   with --billion: the command [default: ../target/release/lengthwise]; with --faces
+                   [default: the one that is installed]
   --out DIR        write DIR/raw.jsonl (every round) and DIR/table.md; with --growth
                    also DIR/growth.csv and DIR/growth.svg
 ";
@@ -57,6 +61,7 @@ pub(crate) enum Only {
     Shards,
     TwoLengths,
     Growth,
+    Faces,
     Billion,
 }
 
@@ -89,6 +94,7 @@ impl Args {
                 "--growth" => args.only = Some(Only::Growth),
                 "--large" => args.large = true,
                 "--numpy" => args.numpy = Some(value()?.into()),
+                "--faces" => args.only = Some(Only::Faces),
                 "--billion" => args.only = Some(Only::Billion),
                 "--memory" => args.memory = Some(value()?),
                 "--command" => args.command = Some(value()?.into()),

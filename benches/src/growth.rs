@@ -104,6 +104,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<Vec<Row>> {
     Ok(rows)
 }
 
+/// The nanoseconds of the first epoch on one thread, and of the fastest of so many later ones.
+pub(crate) fn one_thread(numbers: &[u32], example: Example, rounds: u32) -> [u64; 2] {
+    let Row { first, later, .. } = measure(numbers, example, 1, rounds);
+    [first, later].map(|time| time.as_nanos() as u64)
+}
+
 fn measure(numbers: &[u32], example: Example, threads: usize, rounds: u32) -> Row {
     let longest = numbers.iter().copied().max().unwrap_or(1);
     let planner = Planner::new(Blurred::default(), Budget::padded(64 * u64::from(longest)))

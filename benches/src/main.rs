@@ -6,6 +6,7 @@
 mod args;
 mod billion;
 mod data;
+mod faces;
 mod growth;
 mod heap;
 mod hull;
@@ -87,6 +88,7 @@ fn run(args: &Args) -> io::Result<()> {
     match args.only {
         Some(Only::Shards) => text += &shards::table(&shards::run(args, &mut output)?),
         Some(Only::Growth) => text += &growth::table(&growth::run(args, &mut output)?),
+        Some(Only::Faces) => text += &faces::table(&faces::run(args, &mut output)?),
         Some(Only::Billion) => text += &billion::table(&billion::run(args, &mut output)?),
         _ => {}
     }
