@@ -2,7 +2,8 @@
 
 use expect_test::expect;
 use lengthwise::{
-    Arrange, Budget, Chunks, Error, Example, Lengths, OverLong, Planner, Shapes, Strategy,
+    Arrange, Budget, Chunks, CostModel, Error, Example, Lengths, OverLong, Planner, Shapes,
+    Strategy,
     custom::{Group, Groups, ResolvedBudget, Rng},
     strategy::{Packed, Shuffled},
 };
@@ -58,6 +59,26 @@ fn other_settings_print_as_they_are_parsed() {
     for given in Example::NAMES {
         assert_eq!(given.parse::<Example>().unwrap().to_string(), given);
     }
+}
+
+/// Whatever a key is, its message is one line that steers no terminal.
+#[test]
+fn keys_are_quoted() {
+    let text = said("a=1,\u{1b}[2J\n=1,\u{1b}[2J\n=2".parse::<CostModel>());
+    expect![[r#"
+        `\u{1b}[2J` of the cost model cannot be `2`
+          it must be given only once
+    "#]]
+    .assert_eq(&text);
+    let text = said(format!("padded:1{}", ",000".repeat(1000)).parse::<Budget>());
+    assert!(text.lines().count() == 2 && text.len() < 300, "{text}");
+}
+
+/// A part for each of two lengths, and no more: parsed one inside the other, so many would overflow the stack.
+#[test]
+fn shapes_of_many_lengths_are_refused() {
+    let text = said(("exact+".repeat(200_000) + "exact").parse::<Shapes>());
+    assert!(text.contains("one for each of two lengths"), "{text}");
 }
 
 proptest! {

@@ -524,6 +524,8 @@ fn states_of_other_streams_are_refused() {
         broken(&|state| state.held.extend(1000..1100)),
         broken(&|state| state.read = state.from()),
         broken(&|state| state.rungs = vec![4, 4]),
+        broken(&|state| (state.read, state.held) = (u64::MAX, Vec::new())),
+        broken(&|state| state.steps = u64::MAX),
     ] {
         assert!(matches!(error, Error::BadState { .. }), "{error}");
         assert!(error.hint().is_some());

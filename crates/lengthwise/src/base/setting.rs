@@ -1,9 +1,9 @@
 //! The string form shared by strategies, budgets, shapes and arrangements:
 //! `name:value,key=value,key=value`. A cost model has the part after the colon only.
 
-use std::str::FromStr;
+use std::{collections::BTreeSet, str::FromStr};
 
-use crate::error::Error;
+use crate::error::{Error, remedy::shortened};
 
 /// A setting in parts; each is taken once, then [`Setting::finish`] refuses the parts that were not
 /// taken.
@@ -50,10 +50,9 @@ impl<'a> Setting<'a> {
                 (rest.trim(), format!("written without commas: `{name}:{plain}`"));
             return Err(Error::bad_value(setting.what, given, &expected));
         }
-        for (at, (key, value)) in setting.pairs.iter().enumerate() {
-            if setting.pairs[..at].iter().any(|(before, _)| before == key) {
-                return Err(Error::bad_value(setting.of(key), value, "given only once"));
-            }
+        let mut before = BTreeSet::new();
+        if let Some((key, value)) = setting.pairs.iter().find(|(key, _)| !before.insert(*key)) {
+            return Err(Error::bad_value(setting.of(key), *value, "given only once"));
         }
         Ok(setting)
     }
@@ -65,7 +64,9 @@ impl<'a> Setting<'a> {
         let first = self.value.filter(|first| digits(first) && first.len() <= 3)?;
         let groups = self.pairs.iter().map(|&(key, _)| key);
         let groups: Vec<&str> = groups.take_while(|key| key.len() == 3 && digits(key)).collect();
-        (!groups.is_empty()).then(|| first.to_owned() + &groups.concat())
+        // No setting has more digits.
+        let is_number = !groups.is_empty() && first.len() + 3 * groups.len() <= 20;
+        is_number.then(|| first.to_owned() + &groups.concat())
     }
 
     /// The part that has no key, as a number.
@@ -110,7 +111,8 @@ impl<'a> Setting<'a> {
 
     /// How messages name one of its parts.
     pub(crate) fn of(&self, key: &str) -> String {
-        format!("`{key}` of {}", self.what)
+        // A key that was given twice is any text.
+        format!("`{}` of {}", shortened(key), self.what)
     }
 }
 

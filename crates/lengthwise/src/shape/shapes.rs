@@ -144,11 +144,12 @@ impl FromStr for Shapes {
 
     fn from_str(given: &str) -> Result<Self, Error> {
         if let Some((first, second)) = given.split_once('+') {
-            let (first, second): (Self, Self) = (first.parse()?, second.parse()?);
-            if matches!(second, Shapes::Each(..)) {
+            // Looked at first: to parse every further part, each in the one before, could take all of the stack.
+            if second.contains('+') {
                 let expected = "one for each of two lengths, as in `exact+multiple:8`";
                 return Err(bad("+", given, expected));
             }
+            let (first, second): (Self, Self) = (first.parse()?, second.parse()?);
             return Ok(Shapes::Each(first.into(), second.into()));
         }
         let mut setting = Setting::parse("shapes", &Self::NAMES, given)?;

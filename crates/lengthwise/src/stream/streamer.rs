@@ -113,6 +113,9 @@ impl Streamer {
 }
 }
 
+/// No stream gets so far, and from here no count overflows.
+const MOST_COUNTED: u64 = u64::MAX / 2;
+
 /// A window with more is a plan.
 const MOST_HELD: u32 = 1 << 28;
 
@@ -193,7 +196,11 @@ impl StreamState {
             return Err(Error::OtherStream { what, state, now });
         }
         let Self { read, held, rungs, .. } = self;
+        let counts = [self.steps, *read, self.left_out, self.truncated];
         let what = match held.last() {
+            _ if counts.iter().any(|&count| count > MOST_COUNTED) => {
+                format!("a count of {}", counts.into_iter().max().unwrap_or_default())
+            }
             _ if held.len() > streamer.window as usize => {
                 format!("{} sequences held in a window of {}", held.len(), streamer.window)
             }
