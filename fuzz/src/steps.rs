@@ -147,7 +147,7 @@ fn parted(source: &mut Source) -> Result<(), Error> {
     let mut costs = Vec::new();
     while !source.is_empty() && costs.len() < 100 {
         costs.push(match source.byte() {
-            250 => f64::MAX / f64::from(1 + source.byte()),
+            250 => f64::MAX / (1.0 + f64::from(source.byte())),
             251 => f64::MIN_POSITIVE,
             252 => f64::INFINITY,
             253 => -1.0,
