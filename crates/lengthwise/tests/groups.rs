@@ -55,6 +55,20 @@ fn packed_pairs_fill_their_rows() {
     }
 }
 
+/// A row of a group whose lengths have a sum beyond 32 bits.
+#[test]
+fn rows_of_the_longest_sequences_do_not_overflow() {
+    let lengths = Lengths::new([u32::MAX, u32::MAX - 1, 5, 7, 9]).unwrap();
+    let lengths = lengths.together(&[0, 0, 1, 1, 2]).unwrap();
+    let planner = planner("packed", "padded:100").over_long(OverLong::Alone);
+    let plan = planner.plan(&lengths, 0).unwrap();
+    let mut rows: Vec<Vec<u32>> = plan.iter().map(<[u32]>::to_vec).collect();
+    rows.iter_mut().for_each(|row| row.sort_unstable());
+    rows.sort_unstable();
+    assert_eq!(rows, [vec![0, 1], vec![2, 3, 4]]);
+    assert!(plan.batch_lengths().contains(&u32::MAX));
+}
+
 #[test]
 fn groups_that_share_a_rank_are_in_one_step_of_it_and_in_batches_by_length() {
     let (lengths, ids) = pairs();

@@ -241,10 +241,11 @@ impl<'a> Classes<'a> {
         Ok(self.job.steps(&whole, Some(&resolved), cost_model))
     }
 
-    /// The positions of some groups in one row.
+    /// The positions of some groups in one row; no row is counted as longer than the longest sequence may be.
     pub(super) fn sum(&self, groups: &[u32]) -> u32 {
         let lengths = &self.admitted.lengths;
-        self.units.expanded(groups).map(|sequence| lengths[sequence as usize].first).sum()
+        let each = self.units.expanded(groups).map(|sequence| lengths[sequence as usize].first);
+        each.fold(0, u32::saturating_add)
     }
 
     pub(super) fn places<'b>(&'b self, sum: &'b dyn Fn(&[u32]) -> u32) -> Places<'b> {
