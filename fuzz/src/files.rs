@@ -179,7 +179,7 @@ fn state(bytes: &[u8]) {
                 for batch in batches.take(1000) {
                     match batch {
                         Ok(batch) => {
-                            assert!(batch.items.iter().all(|&length| length <= batch.length))
+                            assert!(batch.items.iter().all(|&length| length <= batch.length));
                         }
                         Err(error) => settings::check_refusal(&error),
                     }
@@ -204,11 +204,11 @@ fn statistics(bytes: &[u8]) {
     for merged in [Ok(statistics.clone()), statistics.merge(&statistics), statistics.merge(&other)]
     {
         let parts = merged.and_then(|merged| lengths.clone().part_of(Arc::new(merged)));
-        let planned = parts.and_then(|part| {
+        let outcome = parts.and_then(|part| {
             planner.needs(&part)?;
             planner.plan(&part, 0)
         });
-        match planned {
+        match outcome {
             Ok(plan) => assert_eq!(plan.indices().len() + plan.left_out().len(), lengths.len()),
             Err(error) => settings::check_refusal(&error),
         }

@@ -38,7 +38,8 @@ fn planned(source: &mut Source) -> Result<(), Error> {
             lengths = Pairs::new(lengths, Lengths::new(second)?)?.into_lengths();
         }
         2 => {
-            lengths = lengths.together(&(0..count).map(|_| source.below(40)).collect::<Vec<_>>())?
+            lengths =
+                lengths.together(&(0..count).map(|_| source.below(40)).collect::<Vec<_>>())?;
         }
         3 => lengths = lengths.kinds(&(0..count).map(|_| source.below(3)).collect::<Vec<_>>())?,
         _ => {}

@@ -38,13 +38,14 @@ pub(crate) fn run(data: &[u8]) {
     let mapped = reader.map_from(file, "input", format);
     match (&mapped, &column) {
         (Ok(mapped), Ok(column)) => {
-            assert_eq!(mapped.lengths.as_ref().as_ref(), &column.lengths[..])
+            assert_eq!(mapped.lengths.as_ref(), &column.lengths[..]);
         }
         (Err(mapped), Err(column)) => assert_eq!(mapped.to_string(), column.to_string()),
         _ => panic!("one reader refuses what the other takes: {mapped:?} {column:?}"),
     }
     if let Ok(column) = column {
-        let lines: String = column.lengths.iter().map(|length| format!("{length}\n")).collect();
+        let lines: Vec<String> = column.lengths.iter().map(ToString::to_string).collect();
+        let lines = lines.join("\n");
         let again = Reader::new().read_from(lines.as_bytes(), "lines", Format::Text);
         assert!(again.is_ok_and(|again| again.lengths == column.lengths));
     }
