@@ -63,7 +63,9 @@ fn rows_of_the_longest_sequences_do_not_overflow() {
     let planner = planner("packed", "padded:100").over_long(OverLong::Alone);
     let plan = planner.plan(&lengths, 0).unwrap();
     let mut rows: Vec<Vec<u32>> = plan.iter().map(<[u32]>::to_vec).collect();
-    rows.iter_mut().for_each(|row| row.sort_unstable());
+    for row in &mut rows {
+        row.sort_unstable();
+    }
     rows.sort_unstable();
     assert_eq!(rows, [vec![0, 1], vec![2, 3, 4]]);
     assert!(plan.batch_lengths().contains(&u32::MAX));
