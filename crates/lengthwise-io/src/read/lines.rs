@@ -120,8 +120,8 @@ impl<R: Read> Lines<R> {
 
 /// A reader for tables that remembers how the input ends. The CSV parser takes a quote that is never closed for
 /// the rest of the file without complaint, rows and all; and it does not tell whether the last record had a
-/// newline. Both can be told from the last bytes. The byte order mark goes here as well, because the parser
-/// only sees it when the first read is long enough.
+/// newline. It asks for more than there is only where it waits for either. The byte order mark goes here as well,
+/// because the parser only sees it when the first read is long enough.
 pub(crate) struct Tail<R> {
     reader: R,
     /// What was read to look for the mark and is still to be handed on.
@@ -129,8 +129,9 @@ pub(crate) struct Tail<R> {
     /// How many bytes were handed on.
     pub(crate) seen: u64,
     limit: u64,
-    /// The last of them, and the last that was not white space; 0 before any.
-    pub(crate) last: u8,
+    /// Whether there were no more when they were asked for.
+    pub(crate) ended: bool,
+    /// The last that was not white space; 0 before any.
     pub(crate) last_visible: u8,
     /// How many bytes there were up to that one.
     visible: u64,
@@ -143,7 +144,15 @@ impl<R: Read> Tail<R> {
         if head == *BOM {
             head.clear();
         }
-        Ok(Self { reader, head, seen: 0, limit: MOST_BYTES, last: 0, last_visible: 0, visible: 0 })
+        Ok(Self {
+            reader,
+            head,
+            seen: 0,
+            limit: MOST_BYTES,
+            ended: false,
+            last_visible: 0,
+            visible: 0,
+        })
     }
 
     /// Says that everything before this byte is done with.
@@ -180,7 +189,7 @@ impl<R: Read> Read for Tail<R> {
             self.visible = self.seen + visible.len() as u64;
         }
         self.seen += read as u64;
-        self.last = new.last().copied().unwrap_or(self.last);
+        self.ended = read == 0;
         Ok(read)
     }
 }
@@ -259,6 +268,6 @@ mod tests {
     #[test]
     fn remembers_the_end() {
         let (_, tail) = drained(b"\xef\xbb\xbfa,\"b\" \r\n");
-        assert_eq!((tail.seen, tail.last, tail.last_visible), (8, b'\n', b'"'));
+        assert_eq!((tail.seen, tail.ended, tail.last_visible), (8, true, b'"'));
     }
 }

@@ -79,7 +79,7 @@ impl<R: Read> Records<R> {
             if !read.map_err(|error| self.io(error))? {
                 return Ok(false);
             }
-            if self.at_tail() && self.unclosed() {
+            if self.unclosed() {
                 return Err(Error::new("a quoted field begins in this record and never ends")
                     .at(self.line())
                     .hint_to("close the quote; a quote inside a quoted field is written twice"));
@@ -117,23 +117,19 @@ impl<R: Read> Records<R> {
         taken == bytes.len() as u64
     }
 
-    /// Whether everything that was read so far belongs to this record or the ones before.
-    fn at_tail(&self) -> bool {
-        self.reader.position().byte() == self.reader.get_ref().seen
-    }
-
-    /// At the tail, a quoted last field that holds a newline must have had its closing quote.
+    /// Whether the file ended in a quoted field that holds a newline, and not with its closing quote.
     fn unclosed(&self) -> bool {
+        let tail = self.reader.get_ref();
         let last = self.fields.iter().next_back().unwrap_or_default();
-        last.contains(&b'\n') && self.reader.get_ref().last_visible != b'"'
+        tail.ended && last.contains(&b'\n') && tail.last_visible != b'"'
     }
 
     /// The line this record begins on, from where it ends: the reader notes the beginning before
     /// it skips empty lines.
     pub(crate) fn line(&self) -> u64 {
         let inside = self.fields.as_slice().split(|&byte| byte == b'\n').count() as u64 - 1;
-        let at_end = self.at_tail() && (self.reader.get_ref().last != b'\n' || self.unclosed());
-        let end = self.reader.position().line() - u64::from(!at_end);
+        let newline = !self.reader.get_ref().ended;
+        let end = self.reader.position().line() - u64::from(newline);
         end.saturating_sub(inside).max(1)
     }
 
@@ -214,6 +210,20 @@ mod tests {
         }
         assert_eq!(lines("\"\"\n\n\"\"", Dialect::Csv), [(1, 1), (3, 1)]);
         assert_eq!(lines("1\n\n \t", Dialect::Csv), [(1, 1)]);
+    }
+
+    /// A record that ends with a piece of the file is not the last one for that.
+    #[test]
+    fn pieces_of_a_file_are_not_its_end() {
+        let (first, rest) = ("1,\"a\nb\" c\n", "2,3\n4,\"d\n");
+        let mut records =
+            Records::new(first.as_bytes().chain(rest.as_bytes()), Dialect::Csv).unwrap();
+        for line in [1, 3] {
+            assert!(records.advance().unwrap());
+            assert_eq!(records.line(), line);
+        }
+        let error = records.advance().unwrap_err().to_string();
+        assert_eq!(error, ":4: a quoted field begins in this record and never ends");
     }
 
     #[test]
