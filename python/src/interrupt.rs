@@ -5,7 +5,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
         mpsc::{RecvTimeoutError, channel},
     },
@@ -107,27 +107,42 @@ pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Stop) -> T + Send + 'static,
 ) -> PyResult<T> {
+    let result = Arc::new(Mutex::new(None));
+    let slot = Arc::clone(&result);
+    wait_for(
+        py,
+        Box::new(move |stop| {
+            let done = work(stop);
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+        }),
+    )?;
+    let result = result.lock().unwrap_or_else(PoisonError::into_inner).take();
+    Ok(result.expect("the work left its result"))
+}
+
+/// [`interruptible`] for all kinds of work: compiled once, and not for each of them.
+fn wait_for(py: Python<'_>, work: Box<dyn FnOnce(&Stop) + Send>) -> PyResult<()> {
     let stop = Stop::default();
-    let (sender, mut results) = channel();
+    let (sender, mut ends) = channel();
     let own = stop.clone();
     thread::Builder::new().spawn(move || {
-        let result = catch_unwind(AssertUnwindSafe(|| work(&own)));
+        let end = catch_unwind(AssertUnwindSafe(|| work(&own)));
         // After an exception, nothing receives it.
-        _ = sender.send(result);
+        _ = sender.send(end);
     })?;
     loop {
         let come;
-        (results, come) = py.detach(move || {
-            let come = results.recv_timeout(ASK);
-            (results, come)
+        (ends, come) = py.detach(move || {
+            let come = ends.recv_timeout(ASK);
+            (ends, come)
         });
         match come {
-            Ok(Ok(result)) => return Ok(result),
+            Ok(Ok(())) => return Ok(()),
             Ok(Err(panic)) => resume_unwind(panic),
             Err(RecvTimeoutError::Timeout) => {
                 if let Err(error) = py.check_signals() {
                     let leave = stop.set();
-                    py.detach(move || _ = results.recv_timeout(leave));
+                    py.detach(move || _ = ends.recv_timeout(leave));
                     return Err(error);
                 }
             }

@@ -46,7 +46,7 @@ pub(crate) fn least(items: &[Item], capacity: u64) -> u64 {
         return least_of_kind(items.iter().map(|item| item.tokens).collect(), capacity);
     }
     let mut by_kind: Vec<&Item> = items.iter().collect();
-    by_kind.sort_by_key(|item| item.kind);
+    by_kind.sort_unstable_by_key(|item| item.kind);
     let kinds = by_kind.chunk_by(|a, b| a.kind == b.kind);
     kinds.map(|kind| least_of_kind(kind.iter().map(|item| item.tokens).collect(), capacity)).sum()
 }

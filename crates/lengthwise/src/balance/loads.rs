@@ -189,7 +189,7 @@ impl<'a> Loads<'a> {
     fn fill_in_rounds(&mut self, order: &[u32]) -> bool {
         let mut ranks: Vec<usize> = (0..self.costs.len()).collect();
         for round in order.chunks(ranks.len()) {
-            ranks.sort_by(|&a, &b| self.time(a).total_cmp(&self.time(b)).then(a.cmp(&b)));
+            ranks.sort_unstable_by(|&a, &b| self.time(a).total_cmp(&self.time(b)).then(a.cmp(&b)));
             for (&unit, &rank) in round.iter().zip(&ranks) {
                 if !self.finds(rank, unit, None) {
                     return false;
@@ -219,7 +219,7 @@ impl<'a> Loads<'a> {
         for (item, &bin) in items.iter().zip(packed) {
             costs[bin as usize].0 += item.cost;
         }
-        costs.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        costs.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let (mut filled, mut loads) = (self.taken.clone(), self.costs.clone());
         let mut renamed = vec![0; count];
         for (cost, bin) in costs {

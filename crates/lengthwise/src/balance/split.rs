@@ -132,7 +132,7 @@ impl Division {
         let sequences = self.batches.iter().filter(has).flat_map(|batch| &batch.sequences);
         let mut own: Vec<usize> = sequences.map(|&sequence| sequence as usize).collect();
         let time = |at: usize| choice.time(at, self.levels[at]);
-        own.sort_by(|&a, &b| time(b).total_cmp(&time(a)).then(a.cmp(&b)));
+        own.sort_unstable_by(|&a, &b| time(b).total_cmp(&time(a)).then(a.cmp(&b)));
         own.dedup_by_key(|at| (choice.lengths[*at], self.levels[*at]));
         own.truncate(MOVED);
         own

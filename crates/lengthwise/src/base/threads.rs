@@ -20,23 +20,23 @@ pub(crate) fn each<J: Send, R: Send>(
     jobs: Vec<J>,
     work: impl Fn(J) -> R + Sync,
 ) -> Vec<R> {
+    // Compiled once, and called from two places.
+    let work: &(dyn Fn(J) -> R + Sync) = &work;
     if threads < 2 || jobs.len() < 2 {
         return jobs.into_iter().map(work).collect();
     }
     let count = jobs.len();
     let queue = Mutex::new(jobs.into_iter().enumerate());
-    let done: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(count));
+    let done: Mutex<Vec<Option<R>>> = Mutex::new((0..count).map(|_| None).collect());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
     let worker = || {
         while let Some((place, job)) = next() {
             let result = work(job);
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
+            done.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(result);
         }
     };
     together(threads.min(count), &worker);
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_unstable_by_key(|&(place, _)| place);
-    done.into_iter().map(|(_, result)| result).collect()
+    done.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }
 
 /// Runs the same worker on so many threads.

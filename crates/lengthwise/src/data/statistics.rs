@@ -229,7 +229,7 @@ fn ends(classes: &[(u32, u64)]) -> [u32; 2] {
 
 /// The classes, rising, and those with the same end as one. The sum of all counts can be counted.
 fn joined(mut classes: Vec<(u32, u64)>) -> Vec<(u32, u64)> {
-    classes.sort_by_key(|&(end, _)| end);
+    classes.sort_unstable_by_key(|&(end, _)| end);
     classes.dedup_by(|next, kept| {
         let same = next.0 == kept.0;
         kept.1 += if same { next.1 } else { 0 };

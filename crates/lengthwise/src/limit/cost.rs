@@ -475,10 +475,9 @@ fn check(steps: &[Step]) -> Result<(), Error> {
 /// and a larger one must be better by more than rounding.
 fn least(columns: &[Vec<f64>; 4]) -> [f64; 4] {
     let rows = columns[0].len() as f64;
-    let mut choices: Vec<u32> = (1..16).collect();
-    choices.sort_by_key(|choice| choice.count_ones());
+    let of = |count: u32| (1..16_u32).filter(move |choice| choice.count_ones() == count);
     let mut best = ([0.0; 4], rows);
-    for choice in choices {
+    for choice in (1..=4).flat_map(of) {
         let chosen: Vec<usize> = (0..4).filter(|column| choice >> column & 1 == 1).collect();
         if let Some((solution, squares)) = solve(columns, &chosen)
             && solution.iter().all(|&value| value >= 0.0)

@@ -69,7 +69,7 @@ pub(crate) struct Fill<'a> {
 }
 
 impl Place for Fill<'_> {
-    #[inline(always)]
+    #[inline(never)]
     fn place(&mut self, first: u32, lengths: &[u32; CHUNK], keys: &[u32; CHUNK], used: usize) {
         let Parts { rungs, rounding, .. } = *self.parts;
         let sequences = (first, lengths, keys, used);
@@ -299,7 +299,7 @@ pub(crate) struct Count<'a> {
 }
 
 impl Place for Count<'_> {
-    #[inline(always)]
+    #[inline(never)]
     fn place(&mut self, _: u32, lengths: &[u32; CHUNK], keys: &[u32; CHUNK], used: usize) {
         for at in 0..used {
             self.counts[self.parts.of(lengths[at], keys[at]) as usize] += 1;

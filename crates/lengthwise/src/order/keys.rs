@@ -93,7 +93,8 @@ pub(crate) fn chunks(
 
 /// What becomes of the sequences of a chunk, once their keys are known.
 pub(crate) trait Place {
-    /// The first `used` sequences from `first` on. It must be `#[inline(always)]`.
+    /// The first `used` sequences from `first` on. It must be `#[inline(never)]`: it is called once a chunk, and what
+    /// is inlined here is compiled for every kind of keys and of processors.
     fn place(&mut self, first: u32, lengths: &[u32; CHUNK], keys: &[u32; CHUNK], used: usize);
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn pair_strata(
         regions.push(of.region(start, &mut order[start..middle]));
         regions.push(of.region(middle, &mut order[middle..end]));
     }
-    regions.sort_by_key(|region| region.start);
+    regions.sort_unstable_by_key(|region| region.start);
     let mut strata: Vec<Stratum> = regions.into_iter().map(|region| region.stratum).collect();
     match asked {
         Some(asked) => Stratum::exactly(&mut strata, asked).map(|()| strata),

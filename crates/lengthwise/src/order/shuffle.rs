@@ -96,7 +96,7 @@ struct Scatter<'a> {
 }
 
 impl Place for Scatter<'_> {
-    #[inline(always)]
+    #[inline(never)]
     fn place(&mut self, first: u32, order: &[u32; CHUNK], words: &[u32; CHUNK], used: usize) {
         let Self { padded, digit, packing, .. } = *self;
         let mut pool = self.pool.reborrow();
