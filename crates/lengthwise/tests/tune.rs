@@ -1,7 +1,7 @@
 //! What `frontier` promises.
 
 use lengthwise::{
-    Budget, Example, Lengths, Shapes,
+    Arrange, Budget, CostModel, Example, Lengths, Planner, Shapes, Strategy,
     measure::Per,
     tune::{Conditions, Curve, Family, frontier},
 };
@@ -41,6 +41,30 @@ fn blurred_pads_least_for_its_mixing() {
         (ratios.iter().map(|ratio: &f64| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp()
     });
     assert!(means[0] <= 0.9 && means[1] <= 0.8, "{means:?}: {ratios:?}");
+}
+
+/// Each number of a point is the mean over the epochs that were planned for it.
+#[test]
+fn a_point_is_the_mean_of_its_epochs() {
+    let lengths = Example::Speech.lengths();
+    let budget = Budget::padded(12_800);
+    let model = CostModel::new(0.002, 0.0, 1e-6, 0.0).unwrap();
+    let strategy: Strategy = "blurred:blur=0.1".parse().unwrap();
+    let conditions = Conditions { cost_model: Some(model), seed: 3, ..conditions(budget) };
+    let point = conditions.measure(strategy.clone(), &lengths, 2, 3).unwrap();
+    let planner = Planner::new(strategy, budget).arrange(Arrange::AsBuilt).seed(3);
+    let plans = [2, 3, 4].map(|epoch| planner.plan(&lengths, epoch).unwrap());
+    let mean = |values: [f64; 3]| values.iter().sum::<f64>() / 3.0;
+    let measures = plans.each_ref().map(|plan| plan.measure(&lengths));
+    let close = |found: f64, expected: f64| {
+        assert!((found / expected - 1.0).abs() < 1e-12, "{found}, not {expected}");
+    };
+    close(point.padding_rate, mean(measures.each_ref().map(|m| m.padding_rate)));
+    close(point.mean_batch_length, mean(measures.each_ref().map(|m| m.mean_batch_length)));
+    close(point.batches, mean(measures.each_ref().map(|m| m.batches as f64)));
+    close(point.shapes, mean(measures.each_ref().map(|m| m.shapes as f64)));
+    let seconds = plans.each_ref().map(|plan| model.epoch_seconds(plan).unwrap());
+    close(point.seconds.unwrap(), mean(seconds));
 }
 
 /// A single sequence is no trouble.
