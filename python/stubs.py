@@ -30,7 +30,7 @@ OF_STREAM = ("budget", "world_size", "epoch", "state")
 def stubs() -> str:
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
-            [sys.executable, "-m", "maturin", "generate-stubs", "-q", "--profile", "release", "-o", folder], cwd=HERE, check=True
+            [sys.executable, "-m", "maturin", "generate-stubs", "-q", "--profile", "dev", "-o", folder], cwd=HERE, check=True
         )
         text = (Path(folder) / "lengthwise" / "_lengthwise.pyi").read_text()
     # Types that PyO3 does not know: what is returned is an array, and what is taken can be anything

@@ -31,8 +31,9 @@ mod tune;
 
 use pyo3::prelude::*;
 
+/// The module.
 #[pymodule]
-mod _lengthwise {
+pub mod _lengthwise {
     /// The version of the package, which Cargo.toml has.
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
