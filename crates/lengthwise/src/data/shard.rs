@@ -130,3 +130,40 @@ impl Needs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn needs_agree_with_themselves() {
+        let needs = |shards: &[[u32; 2]], [least, most]: [u32; 2], sum| Needs {
+            settings: String::new(),
+            statistics: 0,
+            of: 9,
+            shards: shards.to_vec(),
+            most,
+            least,
+            sum,
+        };
+        for good in [
+            needs(&[[0, 9]], [3, 5], 27),
+            needs(&[[0, 9]], [3, 5], 45),
+            needs(&[[1, 3], [4, 5]], [1, 1], 3),
+        ] {
+            assert_eq!(good.check(), Ok(()), "{good:?}");
+        }
+        for bad in [
+            needs(&[[0, 9]], [3, 5], 26),
+            needs(&[[0, 9]], [3, 5], 46),
+            needs(&[[0, 9]], [0, 5], 9),
+            needs(&[], [1, 1], 0),
+            needs(&[[0, 10]], [1, 1], 10),
+            needs(&[[3, 3]], [1, 1], 0),
+            needs(&[[0, 3], [3, 5]], [1, 1], 5),
+            needs(&[[4, 5], [1, 3]], [1, 1], 3),
+        ] {
+            assert!(matches!(bad.check(), Err(Error::BadStatistics { .. })), "{bad:?}");
+        }
+    }
+}
