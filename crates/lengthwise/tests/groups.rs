@@ -55,6 +55,15 @@ fn packed_pairs_fill_their_rows() {
     }
 }
 
+/// More ranks than groups: nothing is made for every rank of a step.
+#[test]
+fn far_more_ranks_than_groups_take_no_memory() {
+    let lengths = Lengths::new([5, 7, 9, 11]).unwrap().together(&[0, 0, 1, 1]).unwrap();
+    let planner = planner("proportional", "padded:100").canonical_ranks(u32::MAX);
+    let plan = planner.plan(&lengths, 0);
+    assert_eq!(plan.map(|plan| plan.iter().map(<[u32]>::len).sum()), Ok(4));
+}
+
 /// A row of a group whose lengths have a sum beyond 32 bits.
 #[test]
 fn rows_of_the_longest_sequences_do_not_overflow() {

@@ -276,6 +276,9 @@ impl Classes<'_> {
         let tokens: u64 = division.iter().map(|at| of(at).tokens).sum();
         let steps = self.optimizer_steps(division)?;
         let takers = (steps * ranks) as usize;
+        if takers > self.groups_of(division).count() {
+            return Ok(None);
+        }
         let is_everywhere = |at: &usize| {
             let share = of(at).tokens as f64 >= LEAST * tokens as f64;
             share && count(at) as usize >= takers
