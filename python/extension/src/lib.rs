@@ -1,6 +1,6 @@
-//! The extension module as Python loads it. All that it has is in `lengthwise-python`, a crate of its own: when the
-//! release is linked, everything is optimised once more at the level of this crate, which is for speed, and the classes,
-//! which are for size, stay small.
+//! The extension module that Python loads. Its classes are in `lengthwise-python`, and this crate only links them: the
+//! linker optimises everything at the level of the crate that it links, which is speed here. The classes are compiled
+//! for size.
 
 #![forbid(unsafe_code)]
 
