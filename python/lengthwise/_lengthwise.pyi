@@ -1,5 +1,9 @@
 # Written by stubs.py from the Rust signatures; not edited by hand.
 
+"""
+What the package has in Rust.
+"""
+
 import numpy as np
 from _typeshed import SupportsGetItem, SupportsLenAndGetItem
 from os import PathLike

@@ -31,7 +31,7 @@ mod tune;
 
 use pyo3::prelude::*;
 
-/// The module.
+/// What the package has in Rust.
 #[pymodule]
 pub mod _lengthwise {
     /// The version of the package, which Cargo.toml has.
