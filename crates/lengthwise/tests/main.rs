@@ -9,6 +9,7 @@ mod distribution;
 mod errors;
 mod groups;
 mod invariants;
+mod kept;
 mod memory;
 mod mixing;
 mod oracle;

@@ -10,7 +10,10 @@
     reason = "a test may panic, and says what it saw"
 )]
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
+
+use expect_test::expect_file;
+use xxhash_rust::xxh3::Xxh3;
 
 mod groups;
 mod random;
@@ -19,7 +22,7 @@ use self::groups::Groups;
 use self::random::{
     alone, chance, cost_model, kind, lengths, one_of, rungs, scaled, shapes_of_one, sides_of,
 };
-use crate::common::{of_batches, strategies};
+use crate::common::{in_digits, of_batches, strategies};
 use lengthwise::{
     Arrange, Budget, CostModel, Error, Lengths, OverLong, Pairs, Plan, Planner, Rule, Schedule,
     Shapes, Sides, Steps, Strategy, Tail, Update,
@@ -38,6 +41,20 @@ fn twenty_thousand_random_settings_keep_their_promises() {
 #[test]
 fn ten_thousand_random_settings_of_groups_and_kinds_keep_their_promises() {
     check_all(20_000..30_000, true);
+}
+
+/// Whatever these settings give is kept as digests. A change breaks the promise of the same plans for ever, or changes a
+/// measure of them: see `stability.rs`.
+#[test]
+fn what_random_settings_give_never_changes() {
+    let mut list = String::new();
+    for (first, grouped) in [(30_000, false), (31_000, true)] {
+        for first in (first..first + 1000).step_by(25) {
+            let tally = check_all(first..first + 25, grouped);
+            _ = writeln!(list, "{first} {:016x}", tally.seen.digest());
+        }
+    }
+    expect_file!["kept/settings.txt"].assert_eq(&list);
 }
 
 /// What is left at a rung does not climb to one that a single sequence cannot afford, though the rung
@@ -79,9 +96,17 @@ struct Tally {
     batches: u64,
     refused: u32,
     wrong: Vec<String>,
+    /// All that was seen.
+    seen: Xxh3,
 }
 
-fn check_all(numbers: std::ops::Range<u64>, grouped: bool) {
+impl Tally {
+    fn see(&mut self, what: &impl std::fmt::Debug) {
+        self.seen.update(in_digits(what).as_bytes());
+    }
+}
+
+fn check_all(numbers: std::ops::Range<u64>, grouped: bool) -> Tally {
     let mut tally = Tally::default();
     for number in numbers {
         let case = Case::draw(number, grouped, &mut tally);
@@ -100,7 +125,7 @@ fn check_all(numbers: std::ops::Range<u64>, grouped: bool) {
         tally.batches,
         tally.refused
     );
-    let Tally { wrong, .. } = tally;
+    let wrong = &tally.wrong;
     let count = |what: &str| wrong.iter().filter(|wrong| wrong.contains(what)).count();
     let [over, split, mixed] = ["over budget", "is split", "two kinds"].map(count);
     let some = wrong.iter().take(8).cloned().collect::<Vec<_>>().join("\n");
@@ -109,6 +134,7 @@ fn check_all(numbers: std::ops::Range<u64>, grouped: bool) {
         "{} wrong, {over} of them over budget, {split} split, {mixed} mixed:\n{some}",
         wrong.len()
     );
+    tally
 }
 
 /// The limit of a batch, as a definition.
@@ -470,6 +496,7 @@ impl Case {
             }
         }
         tally.batches += plan.len() as u64;
+        tally.see(&(plan.digest(), plan.over_long(), plan.measure(&self.lengths)));
         Ok(())
     }
 
@@ -578,6 +605,12 @@ impl Case {
         let all = schedule.all_ranks();
         self.check_batches(&all, tally)?;
         let (mut repeated, dropped) = (schedule.repeated(), schedule.dropped());
+        let steps = (schedule.len(), schedule.accumulate(), schedule.step_mix(&self.lengths));
+        let model = self.planner.settings().cost_model;
+        let model = model.unwrap_or_else(|| CostModel::preset("encoder").unwrap());
+        let idle = [schedule.idle_share(), schedule.idle_bound(), schedule.idle_share_by(&model)];
+        let seconds = [schedule.duration_by(&model), schedule.seconds(&model)];
+        tally.see(&(&repeated, &dropped, steps, idle, seconds, schedule.counts(&self.lengths)));
         if !dropped.is_empty() && self.tail != Tail::Drop {
             return Err(format!("{} dropped", dropped.len()));
         }
@@ -667,6 +700,7 @@ impl Case {
             .collect();
         // A shard may be all over-long, or too small.
         let Ok(needs) = needs else { return Ok(()) };
+        tally.see(&needs.iter().map(Statistics::digest).collect::<Vec<_>>());
         let all = Arc::new(all.merge(&merge(needs)).unwrap());
         for (number, part) in (0..).zip(&parts) {
             let part = part_of(part, &all).unwrap();
@@ -701,6 +735,7 @@ impl Case {
             let all: Vec<u32> = (0..part.len() as u32).collect();
             exactly_once(plan.indices().iter().chain(plan.left_out()), &all)?;
             tally.batches += plan.len() as u64;
+            tally.see(&plan.digest());
         }
         tally.shards += 1;
         Ok(())
@@ -752,6 +787,7 @@ impl Case {
                     ));
                 }
                 tally.batches += 1;
+                tally.see(&(&own, batch.length));
                 seen.extend(own);
             }
         }
@@ -793,6 +829,7 @@ impl Case {
         }
         tally.streams += 1;
         tally.batches += all.0.len() as u64;
+        tally.see(&all.0);
         let found: BTreeSet<u64> = all.0.into_iter().flatten().collect();
         if found.len() != items.len() && self.over_long == OverLong::Alone {
             return Err(format!("stream: {} of {} items", found.len(), items.len()));

@@ -39,6 +39,22 @@ pub(crate) fn of_batches() -> impl Iterator<Item = Strategy> {
     Strategy::all_padded().into_iter().filter(|strategy| !strategy.makes_steps())
 }
 
+/// A value as text, with nine decimals of every number: logarithms of other systems may differ in the last ones.
+pub(crate) fn in_digits(value: &impl std::fmt::Debug) -> String {
+    let (mut text, mut decimals) = (String::new(), None);
+    for letter in format!("{value:?}").chars() {
+        decimals = match decimals {
+            _ if letter == '.' => Some(0),
+            Some(count) if letter.is_ascii_digit() => Some(count + 1),
+            _ => None,
+        };
+        if decimals.is_none_or(|count| count <= 9) {
+            text.push(letter);
+        }
+    }
+    text
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Sequences(u32),
