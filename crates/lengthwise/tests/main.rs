@@ -27,6 +27,9 @@ mod shards;
 mod split;
 mod stability;
 mod steps;
+#[cfg(feature = "serde")]
+mod stored;
 mod stream;
 mod threads;
+mod told;
 mod tune;
