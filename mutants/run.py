@@ -117,7 +117,8 @@ class Program:
 
     def refused(self, error: dict, places: dict[str, dict[int, tuple[int, int, int]]]) -> dict[int, str]:
         """The changes that are to blame for an error of the compiler."""
-        for span in sorted(error["spans"], key=lambda span: not span["is_primary"]):
+        spans = sorted(error["spans"], key=lambda span: not span["is_primary"])
+        for span in spans + [span["expansion"]["span"] for span in spans if span["expansion"]]:
             at, of_file = span["byte_start"], places.get(span["file_name"], {})
             around = [(end - start, number) for number, (start, _, end) in of_file.items() if start <= at < end]
             if around:
