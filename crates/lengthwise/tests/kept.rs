@@ -2,8 +2,6 @@
 //! recommendations, streams, cost models, bounds on memory. Plans are in `promises.rs`. A changed digest is a change that a
 //! user sees, and belongs in the changelog; `UPDATE_EXPECT=1 cargo test` rewrites the lists.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::fmt::Write as _;
 
 use expect_test::expect_file;
@@ -122,7 +120,7 @@ fn streams_never_change() {
             streamer = streamer.pivot(Pivot::Quantile);
         }
         let grouped = below(3) == 0;
-        let stop = below(20);
+        let interrupted = below(20);
         let mut feed = streamer.feed().unwrap();
         let mut text = String::new();
         let mut taken = 0;
@@ -139,13 +137,13 @@ fn streams_never_change() {
                     feed.leave_out().unwrap();
                 }
             }
-            let step = feed.step().map(|step| step.cloned());
+            let step = feed.step().map(Option::<&_>::cloned);
             _ = writeln!(text, "{step:?} {} {:?}", feed.held(), feed.over_long());
             match step {
                 Ok(Some(_)) => taken += 1,
                 _ => return text,
             }
-            if taken == stop {
+            if taken == interrupted {
                 _ = writeln!(text, "{:?} {:?}", feed.state(), feed.state_before_step());
                 feed = streamer.resume(&feed.state()).unwrap();
                 let first = feed.position();

@@ -191,8 +191,8 @@ fn cursors_say_for_how_many_ranks_steps_were_planned() {
     let cursor = |planner: Planner<Strategy>, ranks| {
         planner.plan(&lengths, 0).unwrap().schedule(ranks).unwrap().cursor(1).unwrap()
     };
-    let planned = cursor(planner.clone().update(Update::Tokens(60)).for_ranks(3), 3);
-    assert_eq!((planned.planned_ranks(), planned.steps()), (Some(3), 1));
+    let of_three = cursor(planner.update(Update::Tokens(60)).for_ranks(3), 3);
+    assert_eq!((of_three.planned_ranks(), of_three.steps()), (Some(3), 1));
     let plain = Planner::new("sorted".parse::<Strategy>().unwrap(), Budget::padded(12));
     assert_eq!(cursor(plain, 2).planned_ranks(), None);
 }
@@ -266,7 +266,7 @@ fn ladders_and_cycles_of_groups() {
 #[test]
 fn pieces_of_long_sequences() {
     let chunks = Chunks::new(&some(), 4).unwrap();
-    let all: Vec<_> = (0..chunks.len() as u32 + 1).map(|piece| chunks.get(piece)).collect();
+    let all: Vec<_> = (0..=chunks.len() as u32).map(|piece| chunks.get(piece)).collect();
     expect![[r#"
         10 [4, 1, 3, 4, 4, 1, 3, 4, 3, 1]
         [Some(Chunk { sequence: 0, offset: 0, length: 4 }), Some(Chunk { sequence: 0, offset: 4, length: 1 }), Some(Chunk { sequence: 1, offset: 0, length: 3 }), Some(Chunk { sequence: 2, offset: 0, length: 4 }), Some(Chunk { sequence: 2, offset: 4, length: 4 }), Some(Chunk { sequence: 2, offset: 8, length: 1 }), Some(Chunk { sequence: 3, offset: 0, length: 3 }), Some(Chunk { sequence: 4, offset: 0, length: 4 }), Some(Chunk { sequence: 4, offset: 4, length: 3 }), Some(Chunk { sequence: 5, offset: 0, length: 1 }), None]
