@@ -2,21 +2,24 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering::Relaxed},
+use std::{
+    fmt::Write as _,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use expect_test::expect;
 use lengthwise::{
-    Arrange, Budget, Chunks, Error, Example, Lengths, OverLong, Planner, Shapes, Steps, Strategy,
-    Update, Workspace,
+    Arrange, Budget, Chunks, Error, Example, Lengths, OverLong, Plan, Planner, Shapes, Steps,
+    Strategy, Tail, Update, Workspace,
     balance::Balance,
     groups::{Mix, Together},
     measure::{Mixing, Per},
     shard::{Needs, Shard, Statistics},
     strategy::Rotating,
-    stream::Streamer,
+    stream::{StreamState, Streamer},
     tune::{Conditions, Curve, Family, Kind, Like, Limits, Model},
 };
 
@@ -325,4 +328,208 @@ fn tables_that_are_too_large_are_refused() {
     expect![[r#"
         planning 700000 sequences by `sorted` takes about 156.8MB of memory, over the bound of 1000KB
     "#]].assert_eq(&format!("{error}\n"));
+}
+
+/// A number with commas is read as several settings, and what was meant is said.
+#[test]
+fn mistyped_settings_are_told_what_was_meant() {
+    let budgets = [
+        "padded:20,000",
+        "padded:1,000,000",
+        "padded:2000,000",
+        "padded:20,00",
+        "padded:20,0x0",
+        "padded:,000",
+    ];
+    let mut told = String::new();
+    for text in budgets {
+        let error = text.parse::<Budget>().unwrap_err();
+        _ = writeln!(told, "{text}: {error}; {:?}", error.hint());
+    }
+    for text in
+        ["sortd", "sor", "so", "x", "shufled", "shuffledshuffledshuffled", "neighbors", "pck"]
+    {
+        let error = text.parse::<Strategy>().unwrap_err();
+        _ = writeln!(told, "{text}: {:?}", error.hint());
+    }
+    expect![[r#"
+        padded:20,000: budget `padded` cannot be `20,000`; Some("it must be written without commas: `padded:20000`")
+        padded:1,000,000: budget `padded` cannot be `1,000,000`; Some("it must be written without commas: `padded:1000000`")
+        padded:2000,000: unknown parameter `000` of budget `padded`; Some("its parameters are `first`, `second`, `max`, `at-most`, `multiple-of`")
+        padded:20,00: unknown parameter `00` of budget `padded`; Some("its parameters are `first`, `second`, `max`, `at-most`, `multiple-of`")
+        padded:20,0x0: unknown parameter `0x0` of budget `padded`; Some("its parameters are `first`, `second`, `max`, `at-most`, `multiple-of`")
+        padded:,000: budget `padded` cannot be `0`; Some("it must be a whole number from 1")
+        sortd: Some("did you mean `sorted`? `NAMES` lists all")
+        sor: Some("did you mean `sorted`? `NAMES` lists all")
+        so: Some("one of `shuffled`, `sorted`, `semi-sorted`, `alternated`, `bucketed`, `length-buckets`, `optimal-buckets`, `neighbours`, `pooled`, `blurred`, `rotating`, `proportional`, `packed`, `paired`")
+        x: Some("one of `shuffled`, `sorted`, `semi-sorted`, `alternated`, `bucketed`, `length-buckets`, `optimal-buckets`, `neighbours`, `pooled`, `blurred`, `rotating`, `proportional`, `packed`, `paired`")
+        shufled: Some("did you mean `shuffled`? `NAMES` lists all")
+        shuffledshuffledshuffled: Some("one of `shuffled`, `sorted`, `semi-sorted`, `alternated`, `bucketed`, `length-buckets`, `optimal-buckets`, `neighbours`, `pooled`, `blurred`, `rotating`, `proportional`, `packed`, `paired`")
+        neighbors: Some("did you mean `neighbours`? `NAMES` lists all")
+        pck: Some("one of `shuffled`, `sorted`, `semi-sorted`, `alternated`, `bucketed`, `length-buckets`, `optimal-buckets`, `neighbours`, `pooled`, `blurred`, `rotating`, `proportional`, `packed`, `paired`")
+    "#]].assert_eq(&told);
+}
+
+#[test]
+fn bytes_are_told_in_units() {
+    let mut told = String::new();
+    for needed in [9_999, 10_000, 12_345, 9_999_999, 10_000_000, 12_345_678, 12_345_678_901] {
+        let error = Error::OverMemory { what: "it".to_owned(), needed, bound: needed - 1 };
+        _ = writeln!(told, "{error}");
+    }
+    expect![[r#"
+        it takes about 9999 bytes of memory, over the bound of 9998 bytes
+        it takes about 10KB of memory, over the bound of 9999 bytes
+        it takes about 12.4KB of memory, over the bound of 12.3KB
+        it takes about 10000KB of memory, over the bound of 9999.9KB
+        it takes about 10MB of memory, over the bound of 9999.9KB
+        it takes about 12.4MB of memory, over the bound of 12.3MB
+        it takes about 12.4GB of memory, over the bound of 12.3GB
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn plans_that_contradict_themselves_are_refused() {
+    let planner = Planner::new("sorted".parse::<Strategy>().unwrap(), Budget::sequences(3));
+    let plan = planner.plan(&some(), 0).unwrap();
+    let restore = |indices: &[u32], ends: &[u32], lengths: &[u32]| {
+        let made = plan.provenance().clone();
+        Plan::restore(made, indices.into(), ends.into(), lengths.into(), Vec::new())
+    };
+    let again = restore(plan.indices(), plan.ends(), plan.batch_lengths()).unwrap();
+    assert_eq!(again.digest(), plan.digest());
+    let six = [0, 1, 2, 3, 4, 5];
+    let bad: [(&[u32], &[u32], &[u32]); 6] = [
+        (&six, &[3, 6], &[9]),
+        (&six, &[3, 3], &[9, 9]),
+        (&six, &[3, 2], &[9, 9]),
+        (&six, &[3, 6], &[9, 0]),
+        (&six, &[3, 5], &[9, 9]),
+        (&six, &[3, 7], &[9, 9]),
+    ];
+    let told = bad.map(|(indices, ends, lengths)| {
+        format!("{}\n", restore(indices, ends, lengths).unwrap_err())
+    });
+    expect![[r#"
+        the plan is not valid: 2 batches and 1 batch lengths
+        the plan is not valid: batch 1 is empty
+        the plan is not valid: batch 1 is empty
+        the plan is not valid: batch 1 is empty
+        the plan is not valid: the last batch ends at 5 of 6 sequences
+        the plan is not valid: the last batch ends at 7 of 6 sequences
+    "#]]
+    .assert_eq(&told.concat());
+}
+
+/// A part of a schedule has no rest that it drops, unless it is the whole.
+#[test]
+fn the_first_steps_of_a_schedule() {
+    let lengths = Lengths::new((0..23).map(|at| 1 + at % 9).collect::<Vec<u32>>()).unwrap();
+    let planner = Planner::new("sorted".parse::<Strategy>().unwrap(), Budget::sequences(2));
+    let plan = planner.tail(Tail::Drop).plan(&lengths, 0).unwrap();
+    let schedule = plan.schedule(5).unwrap();
+    assert_eq!((schedule.len(), schedule.dropped().len()), (2, 4));
+    let [one, both] = [1, 2].map(|steps| schedule.clone().first(steps).unwrap());
+    assert_eq!((one.len(), one.dropped().len(), one.all_ranks().len()), (1, 0, 5));
+    assert_eq!((both.len(), both.dropped()), (2, schedule.dropped()));
+    let error = schedule.first(3).unwrap_err();
+    assert!(matches!(error, Error::TooManySteps { asked: 3, steps: 2 }), "{error}");
+}
+
+#[test]
+fn states_that_contradict_themselves_are_refused() {
+    let streamer = Streamer::new(Budget::padded(30)).window(8).shapes(Shapes::Ladder(3));
+    let mut feed = streamer.feed().unwrap();
+    let mut numbers = Vec::new();
+    for length in (0..40).map(|at| 1 + at * 7 % 13) {
+        while !feed.needs() {
+            let step = feed.step().unwrap().unwrap();
+            numbers.push(step.number());
+        }
+        feed.push(length).unwrap();
+    }
+    assert!(numbers.len() > 3 && numbers.iter().copied().eq(0..numbers.len() as u64));
+    let state = feed.state();
+    assert!(streamer.resume(&state).is_ok());
+    let held = &state.held;
+    let changed = [
+        StreamState { held: (0..9).collect(), ..state.clone() },
+        StreamState { held: vec![held[1], held[0]], ..state.clone() },
+        StreamState { held: vec![held[0], held[0]], ..state.clone() },
+        StreamState { held: vec![state.read], ..state.clone() },
+        StreamState { rungs: vec![0, 5], ..state.clone() },
+        StreamState { rungs: vec![5, 5], ..state.clone() },
+        StreamState { steps: u64::MAX, ..state.clone() },
+        StreamState { seed: 1, ..state.clone() },
+        StreamState { epoch: 1, ..state.clone() },
+    ];
+    let told = changed.map(|state| format!("{}\n", streamer.resume(&state).unwrap_err()));
+    expect![[r#"
+        the state has 9 sequences held in a window of 8, which is impossible
+        the state has positions that do not rise, which is impossible
+        the state has positions that do not rise, which is impossible
+        the state has position 40 held of 40 that were read, which is impossible
+        the state has rungs that do not rise, which is impossible
+        the state has rungs that do not rise, which is impossible
+        the state has a count of 18446744073709551615, which is impossible
+        the state was made with seed `1`, this stream has `0`
+        the state was made with epoch `1`, this stream has `0`
+    "#]]
+    .assert_eq(&told.concat());
+}
+
+#[test]
+fn needs_of_shards_are_merged() {
+    let parts = [[5, 3, 9, 3], [7, 1, 8, 2], [9, 9, 9, 9]].map(|part| Lengths::new(part).unwrap());
+    let all = parts.iter().map(Statistics::of).reduce(|all, one| all.merge(&one).unwrap());
+    let all = Arc::new(all.unwrap());
+    let needs: Vec<Statistics> = (0..)
+        .zip(&parts)
+        .map(|(number, part)| {
+            let planner = Planner::new("sorted".parse::<Strategy>().unwrap(), Budget::padded(12));
+            let planner = planner.shard(Shard::new(number, 3).unwrap());
+            planner.needs(&part.clone().part_of(Arc::clone(&all)).unwrap()).unwrap()
+        })
+        .collect();
+    let of = |numbers: &[usize]| {
+        let some = numbers.iter().map(|&number| needs[number].clone());
+        let merged = some.reduce(|all, one| all.merge(&one).unwrap()).unwrap();
+        let Needs { shards, most, least, sum, .. } = merged.needs().unwrap();
+        format!("{shards:?} {least} to {most}, {sum} in all\n")
+    };
+    let told = [&[0][..], &[0, 1], &[1, 0], &[0, 2], &[2, 0, 1]].map(of).concat();
+    expect![[r#"
+        [[0, 1]] 3 to 3, 3 in all
+        [[0, 2]] 3 to 3, 6 in all
+        [[0, 2]] 3 to 3, 6 in all
+        [[0, 1], [2, 3]] 3 to 4, 7 in all
+        [[0, 3]] 3 to 4, 10 in all
+    "#]]
+    .assert_eq(&told);
+    let twice = needs[1].merge(&needs[1]).unwrap_err();
+    assert!(matches!(twice, Error::CountedTwice { shard: 1 }), "{twice}");
+}
+
+#[test]
+fn mixes_are_read_as_they_are_written() {
+    let mix = Mix::new([3.0, 1.0, 0.0]).unwrap();
+    assert_eq!(mix.to_string(), "3/1/0");
+    assert_eq!("3/1/0".parse::<Mix>().unwrap(), mix);
+    assert_eq!(mix.counts(3), [2, 1, 0]);
+    assert_eq!(mix.weights(), [3.0, 1.0, 0.0]);
+}
+
+/// A row is within the budget and the limits of its strategy, or it is not.
+#[test]
+fn rows_that_exceed_a_limit_are_not_admitted() {
+    let planner = Planner::new(
+        "packed:capacity=12,at-most=3".parse::<Strategy>().unwrap(),
+        Budget::padded(20),
+    );
+    let plan = planner.plan(&some(), 0).unwrap();
+    let admits = |batch: &[u32], length: u32| plan.provenance().admits(batch, length, &some());
+    assert!(admits(&[0, 1, 3], 11) && admits(&[0, 4], 12));
+    assert!(!admits(&[0, 4], 13) && !admits(&[1, 3, 5, 0], 12));
+    assert!(plan.iter().zip(plan.batch_lengths()).all(|(row, &length)| admits(row, length)));
 }
