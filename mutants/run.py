@@ -27,7 +27,7 @@ from switches import SWITCH, Source
 CRATE = Path("crates/lengthwise")
 #: The number that stands for none of them: the tests then write down which changes they reach.
 ALL = str(2**32 - 1)
-#: What `cargo mutants` lists in a function that returns one of several types, and cannot be a switch.
+#: A function that returns this has one type of result, and cannot return another.
 OPAQUE = "impl "
 #: Tests of source text, which the switches change.
 NOT_RUN = ("api::the_public_interface_is_as_listed",)
