@@ -205,10 +205,10 @@ def attempt(program: Program, tests: list[Test], tried: dict[int, Tried], path: 
     left = [n for n in range(1, len(program.mutants) + 1) if n not in program.not_tried and (n not in tried or n in missed)]
     random.Random(1).shuffle(left)
     lock, rest, lately = threading.Lock(), iter(left), {}
-    until = time.monotonic() + seconds
+    until, stopped = time.monotonic() + seconds, threading.Event()
 
     def work() -> None:
-        while time.monotonic() < until:
+        while time.monotonic() < until and not stopped.is_set():
             with lock:
                 number = next(rest, None)
             if number is None:
@@ -236,7 +236,12 @@ def attempt(program: Program, tests: list[Test], tried: dict[int, Tried], path: 
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        try:
+            thread.join()
+        except KeyboardInterrupt:
+            # Those that are being tried come to their ends.
+            stopped.set()
+            thread.join()
 
 
 def main() -> None:
