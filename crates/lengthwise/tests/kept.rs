@@ -1,6 +1,6 @@
-//! What random settings of everything but plans give, kept as digests, a few settings to each: divided steps,
-//! recommendations, streams, cost models, bounds on memory. Plans are in `promises.rs`. A changed digest is a change that a
-//! user sees, and belongs in the changelog; `UPDATE_EXPECT=1 cargo test` rewrites the lists.
+//! What random settings give, kept as digests, a few settings to each: divided steps, streams, recommendations, cost models,
+//! bounds on memory, plans of pairs and steps by cost. Other plans are in `promises/kept.rs`. A changed digest is a change
+//! that a user sees, and belongs in the changelog; `UPDATE_EXPECT=1 cargo test` rewrites the lists.
 
 use std::fmt::Write as _;
 
