@@ -672,3 +672,29 @@ def test_the_dictionary(monkeypatch):
         assert len(measures) == 4 + 5 and "loss at positions 1 to 16" in measures and "loss of entries of 257 or more" in measures
     for name in ("steps", "rates", "times"):
         assert _experiment.read(folder / f"{name}.toml").build == "model:build"
+
+
+def test_the_page_of_the_dictionary_has_the_times():
+    folder = ROOT / "lab/experiments/dictionary"
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    lines = [json.loads(line) for line in (folder / "results/2026-11-18-h200-times.jsonl").read_text().splitlines()[1:]]
+    seconds: dict[str, list[float]] = {}
+    for line in lines:
+        seconds.setdefault(line["name"], []).append(line["seconds"])
+    assert len(seconds) == 6 and [len(found) for found in seconds.values()].count(2) == 5
+    for line in lines:
+        if line["epoch"] == 1:
+            first, *second = seconds[line["name"]]
+            later = f"{second[0]:.1f} " if second else ""
+            micro = round(line["batches"] / line["steps"])
+            row = f" | {micro} | {line['shapes']} | {first:.1f} | {later}| {line['peak_bytes'] / 1e9:.1f} |\n"
+            assert row in page, (line["name"], row)
+
+    def share(of: str, epochs: slice) -> str:
+        return f"{sum(seconds[of][epochs]) / sum(seconds['random 32'][epochs]):.2f}".removeprefix("0")
+
+    one, graphs, packed = (share(name, slice(1, 2)) for name in ("default", "default, graphs", "packed"))
+    page = " ".join(page.split())
+    assert f"the default takes {one} of the time of random batches, {graphs} with graphs, and packed rows take {packed}." in page
+    one, graphs, packed = (share(name, slice(2)) for name in ("default", "default, graphs", "packed"))
+    assert f"is {one}, {graphs} and {packed}." in page

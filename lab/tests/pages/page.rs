@@ -157,7 +157,7 @@ mod tests {
             "version": 1, "title": "", "about": [], "error": "error rate", "runs": heads, "notes": [],
         });
         let mut results = Results::default();
-        results.put("made", &Training::from_jsonl(&format!("{head}\n{lines}")).unwrap());
+        results.put("made", Training::from_jsonl(&format!("{head}\n{lines}")).unwrap());
         results
     }
 
@@ -197,21 +197,29 @@ s<!-- end --> and no more.
         assert_eq!(rendered_with(&page, results()).unwrap(), page);
     }
 
+    /// What a page says in a sentence.
+    fn asked(query: &str) -> Result<String, String> {
+        let text = format!("At <!-- result file = \"made\", {query} -->?<!-- end -->\n");
+        let found = inline(&text, &results())?;
+        Ok(found.split("-->").nth(1).unwrap().split("<!--").next().unwrap().to_owned())
+    }
+
     #[test]
     fn losses_at_equal_time() {
-        let ask = |query: &str| {
-            let text = format!(
-                "At <!-- result file = \"made\", show = \"loss\", {query} -->?<!-- end -->\n"
-            );
-            let found = inline(&text, &results())?;
-            Ok::<_, String>(
-                found.split("-->").nth(1).unwrap().split("<!--").next().unwrap().to_owned(),
-            )
-        };
+        let ask = |query: &str| asked(&format!("show = \"loss\", {query}"));
         assert_eq!(ask(r#"run = "other", at = 1, as = "0.00""#), Ok("0.24".into()));
         assert_eq!(ask(r#"run = "other", than = "one", at = 1, as = "+0.00""#), Ok("+0.02".into()));
         let none = "line 1: made: no losses are compared at epoch 2";
         assert_eq!(ask(r#"run = "one", at = 2, as = "0.00""#), Err(none.into()));
+    }
+
+    #[test]
+    fn the_time_of_an_epoch() {
+        let ask = |query: &str| asked(&format!("run = \"other\", as = \"0.00 s\", {query}"));
+        assert_eq!(ask(r#"show = "seconds", epoch = 1"#), Ok("3.15 s".into()));
+        assert_eq!(ask(r#"show = "seconds", epoch = 2"#), Ok(String::new()));
+        let wrong = "line 1: expected `show = \"seconds\"` with `epoch`, got \"loss\"";
+        assert_eq!(ask(r#"show = "loss", epoch = 1"#), Err(wrong.into()));
     }
 
     #[test]

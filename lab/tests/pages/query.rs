@@ -13,12 +13,16 @@ pub(crate) struct Query {
     /// The name of a file.
     file: Option<String>,
     run: Option<String>,
+    /// The end of the name of the run, after `run`.
+    suffix: Option<String>,
     /// A key of the summary: of a run, or of its measures.
     show: Option<String>,
     /// The run that it is compared with.
     than: Option<String>,
     /// The epoch of the first run at whose end losses are shown.
     at: Option<u32>,
+    /// The epoch of the run whose seconds are shown.
+    epoch: Option<u32>,
     /// Whether a comparison is shown relative to the other run.
     relative: Option<bool>,
     /// What numbers are multiplied by, such as 100 for percent.
@@ -30,12 +34,14 @@ pub(crate) struct Query {
 
 impl Query {
     pub(crate) fn is_empty(&self) -> bool {
-        let Query { file, run, show, than, at, relative, times, pattern } = self;
+        let Query { file, run, suffix, show, than, at, epoch, relative, times, pattern } = self;
         file.is_none()
             && run.is_none()
+            && suffix.is_none()
             && show.is_none()
             && than.is_none()
             && at.is_none()
+            && epoch.is_none()
             && relative.is_none()
             && times.is_none()
             && pattern.is_none()
@@ -47,9 +53,11 @@ impl Query {
         Query {
             file: one.file.or(other.file),
             run: one.run.or(other.run),
+            suffix: one.suffix.or(other.suffix),
             show: one.show.or(other.show),
             than: one.than.or(other.than),
             at: one.at.or(other.at),
+            epoch: one.epoch.or(other.epoch),
             relative: one.relative.or(other.relative),
             times: one.times.or(other.times),
             pattern: one.pattern.or(other.pattern),
@@ -61,6 +69,7 @@ impl Query {
 #[derive(Debug, Default)]
 pub(crate) struct Results {
     summaries: HashMap<String, Value>,
+    trainings: HashMap<String, Training>,
 }
 
 /// The numbers of an answer, and whether a difference may be chance.
@@ -76,13 +85,22 @@ impl Results {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments/results");
         let text = fs::read_to_string(folder.join(file)).map_err(|why| format!("{file}: {why}"))?;
         let training = Training::from_jsonl(&text).map_err(|why| format!("{file}: {why}"))?;
-        self.put(name, &training);
+        self.put(name, training);
         Ok(())
     }
 
-    pub(crate) fn put(&mut self, name: &str, training: &Training) {
+    pub(crate) fn put(&mut self, name: &str, training: Training) {
         let summary = serde_json::from_str(&training.summary()).unwrap();
         self.summaries.insert(name.to_owned(), summary);
+        self.trainings.insert(name.to_owned(), training);
+    }
+
+    /// The seconds of an epoch, as the mean over seeds, if there is one.
+    fn seconds(&self, file: &str, run: &str, epoch: u32) -> Option<f64> {
+        let runs = self.trainings[file].runs.iter().filter(|one| one.name == run);
+        let found = runs.flat_map(|one| &one.epochs).filter(|one| one.epoch == epoch);
+        let seconds: Vec<f64> = found.map(|one| one.seconds).collect();
+        (!seconds.is_empty()).then(|| seconds.iter().sum::<f64>() / seconds.len() as f64)
     }
 
     pub(crate) fn answer(&self, query: &Query) -> Result<Answer, String> {
@@ -91,6 +109,7 @@ impl Results {
         else {
             return Err(format!("expected `file`, `run`, `show` and `as`, got {query:?}"));
         };
+        let run = &(run.clone() + query.suffix.as_deref().unwrap_or_default());
         let summary = self
             .summaries
             .get(file)
@@ -108,8 +127,13 @@ impl Results {
             }
             None => None,
         };
+        if query.epoch.is_some() && show != "seconds" {
+            return Err(format!("expected `show = \"seconds\"` with `epoch`, got {show:?}"));
+        }
         let measure = if at.is_some() { "loss_at_equal_time" } else { show.as_str() };
-        let (values, chance) = if let Some(than) = &query.than {
+        let (values, chance) = if let Some(epoch) = query.epoch {
+            (self.seconds(file, run, epoch).into_iter().collect(), false)
+        } else if let Some(than) = &query.than {
             let is = |one: &Value| {
                 let epoch = query.at.map_or(Value::Null, Value::from);
                 one["measure"] == *measure
