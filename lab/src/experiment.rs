@@ -23,10 +23,11 @@ use crate::{
 };
 
 /// The experiments of the papers, which need no file: their names and what they say.
-pub const EXPERIMENTS: [(&str, &str); 12] = [
+pub const EXPERIMENTS: [(&str, &str); 13] = [
     ("handwriting", include_str!("../experiments/handwriting.toml")),
     ("paper1-table1", include_str!("../experiments/paper1-table1.toml")),
     ("paper1-table2", include_str!("../experiments/paper1-table2.toml")),
+    ("paper1-table2-speaker", include_str!("../experiments/paper1-table2-speaker.toml")),
     ("paper1-table2-takes", include_str!("../experiments/paper1-table2-takes.toml")),
     ("paper2-table2", include_str!("../experiments/paper2-table2.toml")),
     ("paper3-fig3", include_str!("../experiments/paper3-fig3.toml")),

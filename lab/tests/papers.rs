@@ -88,7 +88,12 @@ fn trained(name: &str, data: fn(&Path)) -> Training {
 
 #[test]
 fn paper_1_learns_states_that_it_found_and_holds_a_speaker_out() {
-    for (name, runs) in [("paper1-table1", 5), ("paper1-table2", 6), ("paper1-table2-takes", 6)] {
+    for (name, runs) in [
+        ("paper1-table1", 5),
+        ("paper1-table2", 6),
+        ("paper1-table2-speaker", 6),
+        ("paper1-table2-takes", 6),
+    ] {
         assert_eq!(trained(name, digits).runs.len(), runs);
     }
 }

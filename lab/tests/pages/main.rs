@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! <!-- results
-//! files = { cpu = "2026-11-15-cpu/note4.jsonl" }
+//! files = { cpu = "2026-11-18-cpu/note4.jsonl" }
 //! -->
 //!
 //! <!-- results
