@@ -132,7 +132,13 @@ fn remarks(found: &Recommendation) -> Vec<String> {
                 best.batch_size
             )
         });
-    [Some(steps), undecided, packed, few].into_iter().flatten().collect()
+    let assumed = best.micro_batches > 1 && best.settings.cost_model.is_none();
+    let assumed = assumed.then(|| {
+        "the times are assumed: a small model on a large GPU waits for the launch of each micro-batch, and can take \
+         longer than with random batches; lengthwise explain cost says how to measure it"
+            .to_owned()
+    });
+    [Some(steps), undecided, packed, few, assumed].into_iter().flatten().collect()
 }
 
 /// The settings of plans, by name: those that a plan has anyway are left out.

@@ -131,6 +131,7 @@ fn tune_finds_the_best_within_limits() {
             recommended: proportional:batches=8, shapes ladder:16, 8 micro-batches per update: an epoch takes 0.57 of the time of random batches: 9.1 % of all cells are padding instead of 61 %, and every optimizer step looks like the data (step mix 0.02)
             updates per epoch: 178, with random batches 458; each has 2.57 times the data (rules of thumb: the learning rate times 2.57 for SGD, times 1.60 for Adam)
             if the model takes packed rows (variable-length attention), packed:capacity=23407 takes 0.29 of random's time
+            the times are assumed: a small model on a large GPU waits for the launch of each micro-batch, and can take longer than with random batches; lengthwise explain cost says how to measure it
 
             lengthwise plan --example bimodal --strategy proportional:batches=8 --budget dynamic:16 --shapes ladder:16 --arrange spread --update tokens:23200 --seed 0
             lw.plan(lengths, "proportional:batches=8", budget="dynamic:16", shapes="ladder:16", arrange="spread", update="tokens:23200", seed=0)

@@ -45,6 +45,7 @@ fn lengths_are_shown_as_they_are() {
         recommended: proportional:batches=3, shapes ladder:16, 3 micro-batches per update: an epoch takes 0.26 of the time of random batches: 9.0 % of all cells are padding instead of 78 %, and every optimizer step looks like the data (step mix 0.40)
         updates per epoch: 25, with random batches 26
         if the model takes packed rows (variable-length attention), packed:capacity=5000 takes 0.26 of random's time
+        the times are assumed: a small model on a large GPU waits for the launch of each micro-batch, and can take longer than with random batches; lengthwise explain cost says how to measure it
 
         lengthwise plan lengths.txt --strategy proportional:batches=3 --budget sequences:8 --shapes ladder:16 --arrange spread --update sequences:8 --seed 0
 

@@ -53,6 +53,7 @@ fn a_plan_as_json() {
         updates per epoch: 2, with random batches 3; each has 1.50 times the data (rules of thumb: the learning rate times 1.50 for SGD, times 1.22 for Adam)
         if the model takes packed rows (variable-length attention), packed:capacity=13 takes 0.97 of random's time
         batches have 2.1 sequences on average: is the budget right?
+        the times are assumed: a small model on a large GPU waits for the launch of each micro-batch, and can take longer than with random batches; lengthwise explain cost says how to measure it
     "#]]);
     folder.expect("plan ten.csv --budget padded:7 --over-long drop --json", &expect![[r#"
         exit 0
@@ -67,6 +68,7 @@ fn a_plan_as_json() {
         recommended: shuffled, shapes exact, 2 micro-batches per update: no faster way to batch is within the limits: 1.4 % of all cells are padding
         updates per epoch: 7, with random batches 8; each has 1.14 times the data (rules of thumb: the learning rate times 1.14 for SGD, times 1.07 for Adam)
         if the model takes packed rows (variable-length attention), packed:capacity=9 takes 0.99 of random's time
+        the times are assumed: a small model on a large GPU waits for the launch of each micro-batch, and can take longer than with random batches; lengthwise explain cost says how to measure it
     "#]]);
 }
 
