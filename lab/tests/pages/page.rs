@@ -218,6 +218,8 @@ s<!-- end --> and no more.
         let ask = |query: &str| asked(&format!("run = \"other\", as = \"0.00 s\", {query}"));
         assert_eq!(ask(r#"show = "seconds", epoch = 1"#), Ok("3.15 s".into()));
         assert_eq!(ask(r#"show = "seconds", epoch = 2"#), Ok(String::new()));
+        let parts = r#"run = "oth", suffix = "er", show = "seconds", epoch = 1, as = "0.00 s""#;
+        assert_eq!(asked(parts), Ok("3.15 s".into()));
         let wrong = "line 1: expected `show = \"seconds\"` with `epoch`, got \"loss\"";
         assert_eq!(ask(r#"show = "loss", epoch = 1"#), Err(wrong.into()));
     }
