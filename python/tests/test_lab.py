@@ -677,24 +677,33 @@ def test_the_dictionary(monkeypatch):
 def test_the_page_of_the_dictionary_has_the_times():
     folder = ROOT / "lab/experiments/dictionary"
     page = (folder / "README.md").read_text(encoding="utf-8")
-    lines = [json.loads(line) for line in (folder / "results/2026-11-18-h200-times.jsonl").read_text().splitlines()[1:]]
-    seconds: dict[str, list[float]] = {}
-    for line in lines:
-        seconds.setdefault(line["name"], []).append(line["seconds"])
-    assert len(seconds) == 6 and [len(found) for found in seconds.values()].count(2) == 5
-    for line in lines:
-        if line["epoch"] == 1:
-            first, *second = seconds[line["name"]]
-            later = f"{second[0]:.1f} " if second else ""
-            micro = round(line["batches"] / line["steps"])
-            row = f" | {micro} | {line['shapes']} | {first:.1f} | {later}| {line['peak_bytes'] / 1e9:.1f} |\n"
-            assert row in page, (line["name"], row)
+    flowing = " ".join(page.split())
 
-    def share(of: str, epochs: slice) -> str:
-        return f"{sum(seconds[of][epochs]) / sum(seconds['random 32'][epochs]):.2f}".removeprefix("0")
+    def kept(name: str) -> list[dict]:
+        return [json.loads(line) for line in (folder / f"results/2026-11-18-h200-{name}.jsonl").read_text().splitlines()]
 
-    one, graphs, packed = (share(name, slice(1, 2)) for name in ("default", "default, graphs", "packed"))
-    page = " ".join(page.split())
-    assert f"the default takes {one} of the time of random batches, {graphs} with graphs, and packed rows take {packed}." in page
-    one, graphs, packed = (share(name, slice(2)) for name in ("default", "default, graphs", "packed"))
-    assert f"is {one}, {graphs} and {packed}." in page
+    for name in ("times", "times-cudnn"):
+        lines, seconds = kept(name)[1:], dict[str, list[float]]()
+        for line in lines:
+            seconds.setdefault(line["name"], []).append(line["seconds"])
+        assert len(seconds) == 6 and [len(found) for found in seconds.values()].count(2) == (6 if name == "times" else 5)
+        for line in lines:
+            if line["epoch"] == 1:
+                first, *second = seconds[line["name"]]
+                row = f" {line['shapes']} | {first:.1f} | " + (f"{second[0]:.1f} |" if second else "|")
+                if name == "times":
+                    row = f"| {round(line['batches'] / line['steps'])} |{row} {line['peak_bytes'] / 1e9:.1f} |"
+                assert f"{row}\n" in page, (line["name"], row)
+
+        def shares(epochs: slice, seconds: dict[str, list[float]] = seconds) -> list[str]:
+            ours = [sum(seconds[of][epochs]) for of in ("default", "default, graphs", "packed")]
+            return [f"{one / sum(seconds['random 32'][epochs]):.2f}".removeprefix("0") for one in ours]
+
+        one, graphs, packed = shares(slice(1, 2))
+        text = f"the default takes {one} of the time of random batches, {graphs} with graphs, and packed rows take {packed}."
+        assert (text in flowing) == (name == "times"), text
+        one, graphs, packed = shares(slice(2))
+        assert f"is {one}, {graphs} and {packed}" in flowing
+    for line in kept("shapes"):
+        times = " | ".join(f"{ms:.1f}" for ms in line["ms"])
+        assert line["attention"] == "cudnn" or f"| {times} |\n" in page, line

@@ -207,4 +207,6 @@ def padded_sum(model: nn.Module, tokens: torch.Tensor, places: torch.Tensor, tar
 
 
 def build(settings: dict[str, Any]) -> Dictionary:
+    # cuDNN's attention spends a tenth of a second on every new shape, and the others do not.
+    torch.backends.cuda.enable_cudnn_sdp(settings.get("cudnn", False))
     return Recorded(settings) if settings.get("graphs") else Dictionary(settings)
