@@ -46,8 +46,8 @@ class Cell:
 
 
 CELLS = (
-    Cell("translation", "translation", "translation/translation.toml", "default", "BLEU 2016", "translation/results/2026-11-18-h200.jsonl"),
-    Cell("dictionary", "dictionary", "dictionary/dictionary.toml", "default", "loss", "dictionary/results/2026-11-18-h200.jsonl"),
+    Cell("translation", "translation", "translation/translation.toml", "packed rows", "BLEU 2016", "translation/results/2026-11-18-h200.jsonl"),
+    Cell("dictionary", "dictionary", "dictionary/dictionary.toml", "packed", "loss", "dictionary/results/2026-11-18-h200.jsonl"),
     Cell("mixing and order", "treebank", "mixing/tags.toml", "one length: short first", "loss", "mixing/results/2026-11-18-tags.jsonl", device=("--device", "cpu")),
     Cell("sizes of steps", "treebank", "mixing/sizes.toml", "2048 words, rate 2e-2", "loss", "mixing/results/2026-11-18-sizes.jsonl", device=("--device", "cpu")),
     Cell("note 4", "treebank", "note4", "smart", "error", "results/2026-11-18-cpu/note4-web.jsonl"),

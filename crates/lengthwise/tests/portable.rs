@@ -201,10 +201,10 @@ fn the_recommendation_is_the_same() {
     expect![[r#"
         proportional:batches=2 ladder:16 f761c2b4ac21469f
         proportional:batches=3 ladder:16 f761c2b4ac21469f
-        proportional:batches=2 exact 7c17a21b77ca4e2f
-        proportional:batches=3 exact 7c17a21b77ca4e2f
         proportional:batches=2 ladder:32 1b73f323b41f89da
         proportional:batches=3 ladder:32 1b73f323b41f89da
+        proportional:batches=2 exact 7c17a21b77ca4e2f
+        proportional:batches=3 exact 7c17a21b77ca4e2f
         shuffled exact 515b108a8574b89e
         shuffled ladder:4 ff7a7b40302bc31e
         blurred:blur=0.3 exact 468325f9bf7ccecb

@@ -43,32 +43,30 @@ fn a_plan_as_json() {
     folder.expect("plan ten.csv --budget sequences:8 --chunk 4 --json", &expect![[r#"
         exit 0
         --- stdout
-        {"version":1,"digest":"f0bc9c3d372bd604","batches":[[3,8,5,9,15],[11],[14],[4],[13,0,2,12,6],[7],[16],[10,1]],"batch_lengths":[4,3,2,1,4,3,2,1],"chunks":{"sequences":[0,0,1,1,1,2,3,3,4,4,5,6,7,7,8,9,9],"offsets":[0,4,0,4,8,0,0,4,0,4,0,0,0,4,0,0,4],"lengths":[4,1,4,4,1,4,4,3,4,3,1,3,4,4,2,4,2]},"positions":[19,3,2,1,20,3,2,2],"made":{"strategy":"proportional:batches=4","budget":"sequences:8","shapes":"ladder:16","arrange":"as-built","over_long":"error","together":true,"steps":"in-order","batches_per_step":4,"tail":"split","accumulate":1,"canonical_ranks":1,"update":"sequences:8","seed":0,"epoch":0,"lengths":"42294cb962215c3a"},"ranks":{"world_size":1,"accumulate":4,"steps":2,"step_counts":{"sequences":[8,9],"positions":[25,27]},"step_mix":0.1079},"checksum":"e2925c5907b0413d"}
+        {"version":1,"digest":"c38c1e769d1fdb99","batches":[[3,14,8,10],[6],[2,11,9,12,16,13,5,1],[15,7,0,4]],"batch_lengths":[4,4,4,4],"chunks":{"sequences":[0,0,1,1,1,2,3,3,4,4,5,6,7,7,8,9,9],"offsets":[0,4,0,4,8,0,0,4,0,4,0,0,0,4,0,0,4],"lengths":[4,1,4,4,1,4,4,3,4,3,1,3,4,4,2,4,2]},"positions":[11,4,25,12],"made":{"strategy":"shuffled","budget":"sequences:8","shapes":"exact","arrange":"spread","over_long":"error","steps":"stratified","batches_per_step":2,"tail":"split","accumulate":1,"canonical_ranks":1,"update":"sequences:8","seed":0,"epoch":0,"lengths":"42294cb962215c3a"},"ranks":{"world_size":1,"accumulate":2,"steps":2,"step_counts":{"sequences":[5,12],"positions":[15,37]},"step_mix":0.03768},"checksum":"c188e053faad685e"}
         --- stderr
-        17 pieces of sequences in 8 batches (proportional:batches=4, shapes ladder:16), 1.89 % padding, digest f0bc9c3d372bd604
+        17 pieces of sequences in 4 batches (shuffled, shapes exact), 23.53 % padding, digest c38c1e769d1fdb99
         lengths are those of `frames`; `--column` chooses others
-        1 rank with 4 batches each in 2 in-order steps, 0.0 % idle (at least 0.0 %), time by cells
-        step mix 0.11 (1 is as random steps, 0 all steps alike), about 26 tokens a step
-        recommended: proportional:batches=4, shapes ladder:16, 4 micro-batches per update: an epoch takes 0.83 of the time of random batches: 1.9 % of all cells are padding instead of 22 %, and every optimizer step looks like the data (step mix 0.11)
+        1 rank with 2 batches each in 2 stratified steps, 0.0 % idle (at least 0.0 %), time by cells
+        step mix 0.04 (1 is as random steps, 0 all steps alike), about 26 tokens a step
+        recommended: shuffled, shapes exact, 2 micro-batches per update: no faster way to batch is within the limits: 22 % of all cells are padding
         updates per epoch: 2, with random batches 3; each has 1.50 times the data (rules of thumb: the learning rate times 1.50 for SGD, times 1.22 for Adam)
-        if the model takes packed rows (variable-length attention), packed:capacity=13 takes 0.97 of random's time
-        batches have 2.1 sequences on average: is the budget right?
+        if the model takes packed rows (variable-length attention), packed:capacity=13 takes 1.50 of random's time
         the times are assumed: a small model on a large GPU waits for the launch of each micro-batch, and can take longer than with random batches; lengthwise explain cost says how to measure it
     "#]]);
     folder.expect("plan ten.csv --budget padded:7 --over-long drop --json", &expect![[r#"
         exit 0
         --- stdout
-        {"version":1,"digest":"8a9abea4f75a0fd2","batches":[[0],[2],[3],[8],[9],[6],[4],[5]],"batch_lengths":[5,4,7,2,6,3,7,1],"left_out":[1,7],"positions":[5,4,7,2,6,3,7,1],"made":{"strategy":"shuffled","budget":"padded:7","shapes":"exact","arrange":"spread","over_long":"drop","steps":"stratified","batches_per_step":2,"tail":"split","accumulate":1,"canonical_ranks":1,"update":"tokens:7","seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"ranks":{"world_size":1,"accumulate":2,"steps":4,"step_counts":{"sequences":[2,2,2,2],"positions":[9,9,9,8]},"step_mix":0.2381},"checksum":"9b2e99c61a111739"}
+        {"version":1,"digest":"917ccf1ed2e5ba35","batches":[[4],[8],[9],[2],[5],[6],[3],[0]],"batch_lengths":[7,2,6,4,1,3,7,5],"left_out":[1,7],"positions":[7,2,6,4,1,3,7,5],"made":{"strategy":"proportional:batches=1","budget":"padded:7","shapes":"ladder:16","arrange":"as-built","over_long":"drop","together":true,"steps":"in-order","batches_per_step":1,"tail":"split","accumulate":1,"canonical_ranks":1,"update":"tokens:7","seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"ranks":{"world_size":1,"accumulate":1,"steps":8,"step_counts":{"sequences":[1,1,1,1,1,1,1,1],"positions":[7,2,6,4,1,3,7,5]},"step_mix":1.0},"checksum":"f559c09d803b5483"}
         --- stderr
-        8 sequences in 8 batches (shuffled, shapes exact), 0.00 % padding, digest 8a9abea4f75a0fd2
+        8 sequences in 8 batches (proportional:batches=1, shapes ladder:16), 0.00 % padding, digest 917ccf1ed2e5ba35
         lengths are those of `frames`; `--column` chooses others
         2 over-long, left out: 1, 7
-        1 rank with 2 batches each in 4 stratified steps, 0.0 % idle (at least 0.0 %), time by cells
-        step mix 0.24 (1 is as random steps, 0 all steps alike), about 8 tokens a step
-        recommended: shuffled, shapes exact, 2 micro-batches per update: no faster way to batch is within the limits: 1.4 % of all cells are padding
+        1 rank in 8 in-order steps, 0.0 % idle (at least 0.0 %), time by cells
+        step mix 1.00 (1 is as random steps, 0 all steps alike), about 4 tokens a step
+        recommended: proportional:batches=1, shapes ladder:16: an epoch takes 1.00 of the time of random batches: 0.0 % of all cells are padding instead of 1.4 %, and optimizer steps differ in length as step mix 1.0 says
         updates per epoch: 7, with random batches 8; each has 1.14 times the data (rules of thumb: the learning rate times 1.14 for SGD, times 1.07 for Adam)
-        if the model takes packed rows (variable-length attention), packed:capacity=9 takes 0.99 of random's time
-        the times are assumed: a small model on a large GPU waits for the launch of each micro-batch, and can take longer than with random batches; lengthwise explain cost says how to measure it
+        if the model takes packed rows (variable-length attention), packed:capacity=9 takes 0.75 of random's time
     "#]]);
 }
 
