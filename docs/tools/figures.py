@@ -344,7 +344,7 @@ def who_pays() -> str:
         [(apart, f"{apart:+.1f}" if apart else "0") for apart in (0, 0.1, 0.2, 0.3, 0.4)], box,
     )
     parts.append(text(left + wide / 2, top + high + 38, "tokens in the entry", "middle", "small"))
-    titles = {"default": "default", "packed": "packed rows", "ladder 16, 1 batch": "one length per update (ladder:16)",
+    titles = {"default": "6 micro-batches", "packed": "packed rows", "ladder 16, 1 batch": "one length per update (ladder:16)",
               "semi-sorted 0.1, 1 batch": "semi-sorted, one batch per update", "grouped 32": "grouped as transformers does"}
     taken: list[float] = []
     for name in sorted(names, key=lambda name: -mean(run["loss"] for run in found[name].values())):
