@@ -49,6 +49,8 @@ def test_a_few_lines_of_the_readmes_script_change():
     (random_updates, random_padding), (updates, padding) = printed_by(random), printed_by(planned)
     assert updates == random_updates == [63, 63]
     assert max(padding) < 0.65 * min(random_padding)
+    for name, share in (("before", random_padding[1]), ("after", padding[1])):
+        assert re.search(rf"^{name} +epoch 1: \d\.\d s, 63 updates, {share}% padding$", readme, re.MULTILINE), share
 
 
 def marked(text: str, languages: str) -> list[tuple[str, bool]]:
