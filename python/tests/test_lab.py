@@ -674,19 +674,27 @@ def test_the_dictionary(monkeypatch):
         assert _experiment.read(folder / f"{name}.toml").build == "model:build"
 
 
+def dictionary_results(name: str) -> list[dict]:
+    path = ROOT / f"lab/experiments/dictionary/results/2026-11-18-h200-{name}.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def dictionary_times(name: str) -> tuple[list[dict], dict[str, list[float]]]:
+    """The kept epochs, and the seconds of each way's."""
+    lines, seconds = dictionary_results(name)[1:], dict[str, list[float]]()
+    for line in lines:
+        seconds.setdefault(line["name"], []).append(line["seconds"])
+    return lines, seconds
+
+
 def test_the_page_of_the_dictionary_has_the_times():
-    folder = ROOT / "lab/experiments/dictionary"
-    page = (folder / "README.md").read_text(encoding="utf-8")
+    page = (ROOT / "lab/experiments/dictionary/README.md").read_text(encoding="utf-8")
     flowing = " ".join(page.split())
-
-    def kept(name: str) -> list[dict]:
-        return [json.loads(line) for line in (folder / f"results/2026-11-18-h200-{name}.jsonl").read_text().splitlines()]
-
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     for name in ("times", "times-cudnn"):
-        lines, seconds = kept(name)[1:], dict[str, list[float]]()
-        for line in lines:
-            seconds.setdefault(line["name"], []).append(line["seconds"])
-        assert len(seconds) == 6 and [len(found) for found in seconds.values()].count(2) == (6 if name == "times" else 5)
+        lines, seconds = dictionary_times(name)
+        epochs = sorted(map(len, seconds.values()))
+        assert epochs == ([2] * 9 if name == "times" else [1, *[2] * 7])
         for line in lines:
             if line["epoch"] == 1:
                 first, *second = seconds[line["name"]]
@@ -704,6 +712,21 @@ def test_the_page_of_the_dictionary_has_the_times():
         assert (text in flowing) == (name == "times"), text
         one, graphs, packed = shares(slice(2))
         assert f"is {one}, {graphs} and {packed}" in flowing
-    for line in kept("shapes"):
+        if name == "times":
+            assert f"take {one} of its time, {graphs} with CUDA graphs, and {packed} with packed rows;" in readme
+        else:
+            assert f"which pays for every new shape, {one}, {graphs} and {packed}." in readme
+    for line in dictionary_results("shapes"):
         times = " | ".join(f"{ms:.1f}" for ms in line["ms"])
         assert line["attention"] == "cudnn" or f"| {times} |\n" in page, line
+
+
+def test_the_dictionary_at_equal_time():
+    """Each way trained as many epochs as fit into the time of one epoch of random batches."""
+    seconds = dictionary_times("times")[1]
+    whole, _ = seconds["random 32"]
+    epochs = {line["name"]: line["epoch"] for line in dictionary_results("equal-time")[1:]}
+    assert len(epochs) == 6
+    for name, trained in epochs.items():
+        first, later = seconds[name]
+        assert first + (trained - 1) * later <= whole < first + trained * later, name
