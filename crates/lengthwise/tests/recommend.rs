@@ -215,6 +215,26 @@ fn limits_are_kept_or_said_to_be_broken() {
     }
 }
 
+/// There are ladders with few enough rungs, also where updates are small.
+#[test]
+fn few_shapes_can_be_had() {
+    for example in Example::ALL {
+        let lengths = example.lengths();
+        for (budget, most) in [
+            (Budget::sequences(16), 8),
+            (Budget::sequences(16), 4),
+            (Budget::sequences(64), 6),
+            (Budget::dynamic(16), 12),
+        ] {
+            let limits = Limits { max_shapes: Some(most), ..Limits::default() };
+            let found = found(&lengths, &Wanted { limits, ..Wanted::new(budget) });
+            let best = found.best();
+            assert!(found.within_limits(), "{example} {budget} {most}: {best:?}");
+            assert!(best.shape_count <= f64::from(most) && best.step_mix <= 1.5, "{best:?}");
+        }
+    }
+}
+
 /// Shapes that are decided stay.
 #[test]
 fn given_shapes_are_kept() {

@@ -390,12 +390,7 @@ fn ways(wanted: &Wanted, per_step: usize, pairs: bool) -> Vec<(Strategy, Shapes)
     let tried = MICRO_BATCHES.into_iter().filter(|&count| count <= each.max(1));
     let counts = wanted.micro_batches.map_or(tried.collect(), |count| vec![count]);
     let mut ways = Vec::new();
-    let few: &[Shapes] = if pairs {
-        &[Shapes::Multiple(8), Shapes::Exact]
-    } else {
-        &[Shapes::Ladder(16), Shapes::Ladder(32), Shapes::Exact]
-    };
-    for shapes in or(wanted, few) {
+    for shapes in or(wanted, &shapes_to_try(wanted.limits.max_shapes, pairs)) {
         for &count in &counts {
             ways.push((Proportional { batches: Some(count) }.into(), shapes.clone()));
         }
@@ -417,6 +412,24 @@ fn ways(wanted: &Wanted, per_step: usize, pairs: bool) -> Vec<(Strategy, Shapes)
         }
     }
     ways
+}
+
+/// The shapes that proportional steps are measured with; for a limit on their number, also fewer.
+fn shapes_to_try(most: Option<u32>, pairs: bool) -> Vec<Shapes> {
+    if pairs {
+        let multiples: &[u32] = if most.is_some() { &[8, 16, 32, 64, 128] } else { &[8] };
+        return multiples.iter().copied().map(Shapes::Multiple).chain([Shapes::Exact]).collect();
+    }
+    let mut rungs = vec![16, 32];
+    // A rung has one shape for all full batches, and few others.
+    if let Some(most @ ..=32) = most {
+        for fewer in [most, most * 3 / 4, most / 2, most / 4] {
+            if fewer > 0 && !rungs.contains(&fewer) {
+                rungs.push(fewer);
+            }
+        }
+    }
+    rungs.into_iter().map(Shapes::Ladder).chain([Shapes::Exact]).collect()
 }
 
 /// Why this way, in a sentence.
