@@ -20,7 +20,7 @@ The version of the package, which Cargo.toml has.
 class BalancedStep:
     """
     The sequences of one step, divided over ranks and micro-batches. `lengthwise.balance` makes it.
-    `step[rank]` is the list of that rank's micro-batches: arrays of indices.
+    `step.ranks[rank]`, or `step[rank]`, is the list of that rank's micro-batches: arrays of indices.
     """
     def __eq__(self, value: object, /) -> bool: ...
     def __getitem__(self, rank: SupportsIndex, /) -> list[np.ndarray]:
@@ -72,6 +72,11 @@ class BalancedStep:
         """
         All sequences, one micro-batch after another: those of the first rank, then those of the second, and so on.
         A micro-batch that several ranks share is there once.
+        """
+    @property
+    def ranks(self, /) -> list[list[np.ndarray]]:
+        """
+        The list of each rank's micro-batches.
         """
     @property
     def restore(self, /) -> np.ndarray:

@@ -13,7 +13,7 @@ use crate::pickle::{Reduced, from_json, reduced, to_json};
 use crate::settings::{Given, Value, expected, given, plain, text};
 
 /// The sequences of one step, divided over ranks and micro-batches. `lengthwise.balance` makes it.
-/// `step[rank]` is the list of that rank's micro-batches: arrays of indices.
+/// `step.ranks[rank]`, or `step[rank]`, is the list of that rank's micro-batches: arrays of indices.
 #[pyclass(frozen, eq, sequence, module = "lengthwise")]
 #[derive(Debug, PartialEq)]
 pub(crate) struct BalancedStep(lengthwise::balance::Step);
@@ -177,8 +177,13 @@ impl BalancedStep {
         let at = if rank < 0 { rank + i64::from(ranks) } else { rank };
         let found = u32::try_from(at).ok().filter(|&rank| rank < ranks);
         let rank = found.ok_or_else(|| PyIndexError::new_err(format!("rank {rank} of {ranks}")))?;
-        let batches = 0..self.0.micro_batches();
-        Ok(batches.map(|at| PyArray1::from_slice(py, self.0.micro_batch(rank, at))).collect())
+        Ok(self.of_rank(py, rank))
+    }
+
+    /// The list of each rank's micro-batches.
+    #[getter]
+    fn ranks<'py>(&self, py: Python<'py>) -> Vec<Vec<Bound<'py, PyArray1<u32>>>> {
+        (0..self.0.ranks()).map(|rank| self.of_rank(py, rank)).collect()
     }
 
     /// How many micro-batches each rank has. Some are empty if there are too few sequences.
@@ -259,6 +264,12 @@ impl BalancedStep {
 }
 
 impl BalancedStep {
+    /// The micro-batches of a rank.
+    fn of_rank<'py>(&self, py: Python<'py>, rank: u32) -> Vec<Bound<'py, PyArray1<u32>>> {
+        let batches = 0..self.0.micro_batches();
+        batches.map(|at| PyArray1::from_slice(py, self.0.micro_batch(rank, at))).collect()
+    }
+
     /// A value for each micro-batch of each rank.
     fn table<'py, T: Element>(
         &self,

@@ -18,7 +18,8 @@ def test_a_step_keeps_its_promises():
     lengths = drawn(1000)
     step = lw.balance(lengths, 16, capacity=32768, cost="attention:hidden=4096,layers=32,causal=no")
     assert len(step) == 16 and {len(rank) for rank in step} == {step.micro_batches}
-    batches = [batch for rank in step for batch in rank]
+    batches = [batch for rank in step.ranks for batch in rank]
+    assert [[list(batch) for batch in rank] for rank in step.ranks] == [[list(batch) for batch in rank] for rank in step]
     assert max(lengths[batch].sum() for batch in batches) <= 32768
     assert (np.concatenate(batches) == step.order).all()
     assert (np.cumsum([len(batch) for batch in batches]) == step.ends).all()

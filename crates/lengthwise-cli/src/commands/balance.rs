@@ -16,14 +16,15 @@ use crate::{cost_model, memory, printer, signals};
 #[derive(Serialize)]
 struct Answer<'a> {
     version: u32,
-    ranks: u32,
+    /// For each rank its micro-batches, for each of these its sequences.
+    ranks: Vec<Vec<&'a [u32]>>,
     micro_batches: u32,
     idle_share: f64,
     time: f64,
     lower_bound: f64,
     loads: &'a [f64],
-    /// For each rank its micro-batches, for each of these its sequences.
-    sequences: Vec<Vec<&'a [u32]>>,
+    order: &'a [u32],
+    restore: Vec<u32>,
     /// How ranks share sequences, if they may.
     #[serde(flatten)]
     split: Option<Split>,
@@ -96,13 +97,14 @@ fn answer(step: &Step, is_split: bool) -> Answer<'_> {
     let starts = |rank| numbers.clone().map(|at| step.span(rank, at).start).collect();
     Answer {
         version: 1,
-        ranks: step.ranks(),
+        ranks: (0..step.ranks()).map(of_rank).collect(),
         micro_batches: step.micro_batches(),
         idle_share: step.idle_share(),
         time: step.time(),
         lower_bound: step.lower_bound(),
         loads: step.loads(),
-        sequences: (0..step.ranks()).map(of_rank).collect(),
+        order: step.order(),
+        restore: step.restore(),
         split: is_split.then(|| Split {
             degrees: (0..step.ranks()).map(degrees).collect(),
             starts: (0..step.ranks()).map(starts).collect(),
