@@ -33,6 +33,11 @@ fn asked() -> (bool, When) {
     ASKED.get().copied().unwrap_or((false, When::Auto))
 }
 
+/// Whether nothing but errors is said.
+pub(crate) fn is_quiet() -> bool {
+    asked().0
+}
+
 /// Prints to standard output, all of it or an error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_with(|output| output.write_all(text.as_bytes()))

@@ -11,7 +11,7 @@ use lengthwise_io::{Form, PlanFile, Written, save, to_json};
 
 use crate::args::planning;
 use crate::commands::plan::asked::{
-    Given, Part, begin, corpus, refused, save_needs, say_shard, take,
+    Given, Part, begin, corpus, refused, save_needs, say_batches_as_steps, say_shard, take,
 };
 use crate::commands::plan::output::{say_plan, write_lines};
 use crate::failure::Failure;
@@ -66,8 +66,11 @@ pub(crate) fn run(args: &planning::Plan) -> Result<(), Failure> {
     if let Some(shard) = made.shard {
         say_shard(shard, plan);
     }
-    if let Some(part) = &part {
-        part.say();
+    match &part {
+        Some(part) => part.say(),
+        // A shard has a part of each step.
+        None if made.shard.is_none() => say_batches_as_steps(&whole, &lengths)?,
+        None => {}
     }
     for line in &lines {
         printer::say(line);

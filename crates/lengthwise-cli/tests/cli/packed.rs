@@ -18,6 +18,7 @@ fn rows_are_planned_and_verified() {
         {"version":1,"digest":"808cf590946de595","batches":[[3,8,0],[7,4,5],[2,9,6],[1]],"batch_lengths":[14,16,13,9],"positions":[14,16,13,9],"made":{"strategy":"packed:capacity=16","budget":"padded:16","shapes":"exact","arrange":"as-built","over_long":"error","packed":true,"steps":"in-order","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"checksum":"a9f5a48fe4dbf1d0"}
         --- stderr
         10 sequences in 4 batches (packed:capacity=16, shapes exact), 0.00 % padding, digest 808cf590946de595
+        one batch is one step: step mix 0.18 (1 is as random steps, 0 all steps alike)
     "#]]);
     for form in ["json", "jsonl", "npz", "parquet"] {
         assert!(folder.run(&format!("{plan} -o rows.{form}")).status.success());

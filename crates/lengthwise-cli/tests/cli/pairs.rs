@@ -17,6 +17,7 @@ fn pairs_are_planned_and_verified() {
         {"version":3,"digest":"82a73e5f318928a0","batches":[[2,0],[3,1]],"batch_lengths":[50,90],"second_batch_lengths":[5,9],"positions":[98,178],"second_positions":[9,17],"made":{"strategy":"paired:blur=0.1","budget":"padded:200","shapes":"exact","arrange":"as-built","over_long":"error","steps":"in-order","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"557b96ddd322bad7"},"checksum":"995d436700b3d5bb"}
         --- stderr
         4 sequences in 2 batches (paired:blur=0.1, shapes exact), 1.95 % padding (1.43 % of the first, 7.14 % of the second), digest 82a73e5f318928a0
+        one batch is one step: step mix 2.99 (1 is as random steps, 0 all steps alike)
     "#]]);
     for form in ["json", "jsonl", "npz", "parquet"] {
         for more in ["", "--ids", "--world-size 2", "--world-size 2 --rank 1"] {

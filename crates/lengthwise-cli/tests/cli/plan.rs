@@ -22,6 +22,7 @@ fn a_plan_is_one_batch_a_line() {
             --- stderr
             10 sequences in 5 batches (sorted, shapes exact), 11.86 % padding, digest 8dda99fe84a14dbc
             lengths are those of `frames`; `--column` chooses others
+            one batch is one step: step mix 3.02 (1 is as random steps, 0 all steps alike)
         "#]],
     );
 }
@@ -38,6 +39,7 @@ fn a_plan_as_json() {
             --- stderr
             10 sequences in 3 batches (alternated:bins=2, shapes exact), 25.71 % padding, digest 2be54c39f3157ab6
             lengths are those of `frames`; `--column` chooses others
+            one batch is one step: step mix 1.38 (1 is as random steps, 0 all steps alike)
         "#]],
     );
     folder.expect("plan ten.csv --budget sequences:8 --chunk 4 --json", &expect![[r#"
@@ -103,6 +105,8 @@ fn plans_are_written_whole_to_files() {
             --- stderr
             10 sequences in 3 batches (sorted, shapes exact), 18.75 % padding, digest aeb51e727a654f78
             lengths are those of `frames`; `--column` chooses others
+            one batch is one step: step mix 4.35 (1 is as random steps, 0 all steps alike)
+            models can learn less from steps of similar lengths: `lengthwise tune` finds steps that look like the data
         "#]],
     );
     folder.expect(
@@ -113,6 +117,8 @@ fn plans_are_written_whole_to_files() {
             --- stderr
             10 sequences in 3 batches (sorted, shapes exact), 18.75 % padding, digest aeb51e727a654f78
             lengths are those of `frames`; `--column` chooses others
+            one batch is one step: step mix 4.35 (1 is as random steps, 0 all steps alike)
+            models can learn less from steps of similar lengths: `lengthwise tune` finds steps that look like the data
         "#]],
     );
     assert_eq!(

@@ -77,7 +77,11 @@ impl Given {
             let found = recommend_in(workspace, lengths, &wanted);
             let found = found.map_err(|error| input.named(error))?;
             let recommended = Recommended::new(&found, None, wanted.ranks);
-            let lines = recommended.map_or_else(Vec::new, |recommended| recommended.lines());
+            let nearest = || {
+                let broken = found.best().broken.join(" and ");
+                vec![format!("nothing keeps the limits on {broken}: this is the nearest")]
+            };
+            let lines = recommended.map_or_else(nearest, |recommended| recommended.lines());
             (Planner::named(found.best().settings.clone())?, lines)
         } else {
             let chosen = batches_only_in(workspace, lengths, settings.budget, strategy, shapes);
@@ -209,6 +213,32 @@ pub(super) fn take(
     }))
 }
 
+/// Steps that differ more in length are said to be biased.
+const BIASED: f64 = 4.0;
+
+fn step_mix_text(step_mix: f64) -> String {
+    format!("step mix {step_mix:.2} (1 is as random steps, 0 all steps alike)")
+}
+
+fn say_if_biased(step_mix: f64) {
+    if step_mix > BIASED {
+        printer::say(
+            "models can learn less from steps of similar lengths: `lengthwise tune` finds steps that look like the data",
+        );
+    }
+}
+
+/// Says how much the batches differ in length, for a loop that takes an optimizer step after each.
+pub(super) fn say_batches_as_steps(plan: &Plan, lengths: &Lengths) -> Result<(), Error> {
+    if printer::is_quiet() || plan.len() < 2 {
+        return Ok(());
+    }
+    let step_mix = plan.schedule(1)?.step_mix(lengths).log_length;
+    printer::say(&format!("one batch is one step: {}", step_mix_text(step_mix)));
+    say_if_biased(step_mix);
+    Ok(())
+}
+
 impl Part {
     fn tokens_per_step(&self) -> u64 {
         let counts = &self.ranks.step_counts;
@@ -247,10 +277,11 @@ impl Part {
             self.plan.provenance().time_follows()
         ));
         printer::say(&format!(
-            "step mix {:.2} (1 is as random steps, 0 all steps alike), about {} tokens a step",
-            self.step_mix,
+            "{}, about {} tokens a step",
+            step_mix_text(self.step_mix),
             self.tokens_per_step()
         ));
+        say_if_biased(self.step_mix);
         let places = world_size * accumulate;
         let before = cursor.as_ref().and_then(|cursor| cursor.segments.last());
         if let Some(had) = before.map(|before| before.ranks).filter(|&had| had != places) {
