@@ -53,7 +53,7 @@ pub struct Experiment {
     /// How data that is given is read: the same without a path.
     #[serde(default)]
     pub data: Table,
-    /// How often all sequences are seen.
+    /// How often all sequences are seen, where a run does not say.
     pub epochs: u32,
     /// Where parameters and plans begin; each run is trained from each.
     #[serde(default = "first_seed")]
@@ -209,6 +209,8 @@ pub struct Run {
     pub recommended: Option<Settings>,
     /// How many workers learn together, and how.
     pub together: Together,
+    /// How often it sees all sequences.
+    pub epochs: Option<u32>,
 }
 
 /// A run as it is written. Its settings stand beside its name, and serde would not refuse unknown ones
@@ -225,18 +227,30 @@ struct RunTable {
     chunk: Option<u32>,
     workers: Option<u32>,
     mode: Option<Mode>,
+    epochs: Option<u32>,
 }
 
 impl From<RunTable> for Run {
     fn from(table: RunTable) -> Self {
-        let RunTable { name, strategy, budget, shapes, arrange, update, chunk, workers, mode } =
-            table;
+        let RunTable {
+            name,
+            strategy,
+            budget,
+            shapes,
+            arrange,
+            update,
+            chunk,
+            workers,
+            mode,
+            epochs,
+        } = table;
         Self {
             name,
             number: 0,
             batches: Batches { strategy, budget, shapes, arrange, update, chunk },
             recommended: None,
             together: Together { workers, mode },
+            epochs,
         }
     }
 }
@@ -258,6 +272,8 @@ pub struct Trained {
     pub workers: usize,
     /// How they do so.
     pub mode: Mode,
+    /// How often all sequences are seen.
+    pub epochs: u32,
 }
 
 impl Trained {
@@ -309,7 +325,10 @@ impl Experiment {
         if experiment.runs.is_empty() {
             return Err(wrong("there is nothing to run".into(), "give it a [[run]]"));
         }
-        if experiment.seeds.is_empty() || experiment.epochs == 0 {
+        let epochs = experiment.runs.iter().filter_map(|run| run.epochs);
+        if experiment.seeds.is_empty()
+            || epochs.chain([experiment.epochs]).any(|epochs| epochs == 0)
+        {
             return Err(wrong("seeds and epochs are from 1".into(), "say for example seeds = [1]"));
         }
         for (at, run) in experiment.runs.iter().enumerate() {
@@ -469,6 +488,7 @@ impl Experiment {
             settings: text,
             workers: self.workers(run)? as usize,
             mode: run.together.mode.or(self.together.mode).unwrap_or_default(),
+            epochs: run.epochs.unwrap_or(self.epochs),
         })
     }
 
@@ -514,6 +534,14 @@ impl Experiment {
 
     fn chunk(&self, run: &Run) -> Option<u32> {
         run.batches.chunk.or(self.batches.chunk)
+    }
+
+    /// How many epochs the runs have, for people.
+    pub(crate) fn epochs_of_runs(&self) -> String {
+        let each = self.runs.iter().map(|run| run.epochs.unwrap_or(self.epochs));
+        let least = each.clone().min().unwrap_or(self.epochs);
+        let most = count(each.max().unwrap_or(self.epochs) as usize, "epoch");
+        if most == count(least as usize, "epoch") { most } else { format!("{least} to {most}") }
     }
 
     fn workers(&self, run: &Run) -> Result<u32, Error> {

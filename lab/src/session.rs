@@ -157,11 +157,11 @@ impl<'a> Session<'a> {
 
     /// All settings and data that a training depends on.
     fn identity(&self, training: &Trained) -> String {
-        let Experiment { model, learning, epochs, .. } = self.experiment;
+        let Experiment { model, learning, .. } = self.experiment;
         // Where the rate stays, more epochs change nothing of those before.
         let epochs = match learning.schedule {
             crate::rate::Schedule::Constant if learning.warmup == 0.0 => None,
-            _ => Some(epochs),
+            _ => Some(training.epochs),
         };
         // How many workers there are may change, and so it may whether there are several at all.
         let mode = (training.mode != Mode::Sync).then_some(training.mode);
@@ -185,7 +185,7 @@ impl<'a> Session<'a> {
         world: &dyn Collective,
         watch: &mut dyn Watch,
     ) -> Result<Option<Outcome>, Error> {
-        let Experiment { model, learning, epochs, .. } = self.experiment;
+        let Experiment { model, learning, .. } = self.experiment;
         let model = Model::fitting(model, &self.task.training)?;
         let evaluator = Evaluator::new(self.task, self.experiment.budget())?;
         let setup = Setup {
@@ -194,7 +194,6 @@ impl<'a> Session<'a> {
             data: &self.task.training,
             evaluator: &evaluator,
             learning,
-            epochs: *epochs,
         };
         let trainings = self.experiment.trainings()?;
         self.check_world(world, &trainings)?;
@@ -222,7 +221,8 @@ impl<'a> Session<'a> {
         let kept = steps_of(&trials);
         let mut stopped = false;
         // A training that was kept within an epoch ends that first.
-        for epoch in 0..*epochs as usize {
+        for epoch in 0..trainings.iter().map(|training| training.epochs as usize).max().unwrap_or(0)
+        {
             for (at, (trial, training)) in trials.iter_mut().zip(&trainings).enumerate() {
                 // Workers that have no part in a training learn here that all stop.
                 let mut told = vec![u8::from(stopped)];
@@ -368,10 +368,12 @@ impl<'a> Session<'a> {
     fn check_world(&self, world: &dyn Collective, trainings: &[Trained]) -> Result<(), Error> {
         let identities: Vec<String> = trainings
             .iter()
-            .map(|training| format!("{} {}", self.identity(training), training.workers))
+            .map(|training| {
+                let Trained { workers, epochs, .. } = training;
+                format!("{} {workers} {epochs}", self.identity(training))
+            })
             .collect();
-        let (epochs, traced) = (self.experiment.epochs, self.trace.is_some());
-        let all = format!("{epochs} {traced}\n{}", identities.join("\n"));
+        let all = format!("{}\n{}", self.trace.is_some(), identities.join("\n"));
         let mine = xxh3_64(all.as_bytes());
         let all = world.all_gather(&mine.to_le_bytes())?;
         if let Some(rank) = all.chunks_exact(8).position(|digest| digest != &all[..8]) {
@@ -397,12 +399,12 @@ impl<'a> Session<'a> {
         trials: &[Option<Trial<'_, E>>],
         evaluator: &Evaluator,
     ) -> Training {
-        let Experiment { title, notes, epochs, .. } = self.experiment;
+        let Experiment { title, notes, .. } = self.experiment;
         let mut notes = notes.clone();
         // The first worker has a part in all trainings.
         let trials: Vec<&Trial<'_, E>> = trials.iter().flatten().collect();
         for (training, trial) in trainings.iter().zip(&trials) {
-            let Trained { name, seed, .. } = training;
+            let Trained { name, seed, epochs, .. } = training;
             let last = trial.progress().epochs.len();
             // The report says by itself what diverged.
             if trial.progress().ended == Some(Ended::Patience) && last <= *epochs as usize {
@@ -421,13 +423,14 @@ impl<'a> Session<'a> {
                     name: training.name.clone(),
                     settings: training.recorded(),
                     seed: training.seed,
+                    planned_epochs: Some(training.epochs),
                     // A training that was kept may be further than this experiment goes.
                     ended: trial.progress().ended == Some(Ended::Patience),
                     epochs: trial
                         .progress()
                         .epochs
                         .iter()
-                        .take(*epochs as usize)
+                        .take(training.epochs as usize)
                         .cloned()
                         .collect(),
                 })
@@ -441,7 +444,7 @@ impl<'a> Session<'a> {
 
     /// What was trained on what, for people.
     fn about(&self, engine: String) -> [(&'static str, String); 5] {
-        let Experiment { model, learning, epochs, .. } = self.experiment;
+        let Experiment { model, learning, .. } = self.experiment;
         let Task { name, source, training, validation } = self.task;
         let (training, validation) = (training.len(), validation.len());
         let (layers, units) = (count(model.layers, "LSTM layer"), count(model.units, "unit"));
@@ -452,7 +455,7 @@ impl<'a> Session<'a> {
             learning.optimizer,
             learning.rate,
             learning.schedule,
-            count(*epochs as usize, "epoch")
+            self.experiment.epochs_of_runs()
         );
         [
             ("task", format!("{name} ({source})")),

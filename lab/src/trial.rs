@@ -35,8 +35,6 @@ pub struct Setup<'a, E: Engine> {
     pub evaluator: &'a Evaluator<'a>,
     /// How.
     pub learning: &'a Learning,
-    /// For how many epochs.
-    pub epochs: u32,
 }
 
 impl<E: Engine> Clone for Setup<'_, E> {
@@ -49,7 +47,7 @@ impl<E: Engine> Copy for Setup<'_, E> {}
 
 impl<E: Engine> std::fmt::Debug for Setup<'_, E> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Setup").field("epochs", &self.epochs).finish_non_exhaustive()
+        f.debug_struct("Setup").field("learning", &self.learning).finish_non_exhaustive()
     }
 }
 
@@ -180,7 +178,7 @@ impl<'a, E: Engine> Trial<'a, E> {
 
     /// Whether nothing is left to do.
     pub fn finished(&self) -> bool {
-        self.progress.ended.is_some() || self.progress.epochs.len() as u32 >= self.setup.epochs
+        self.progress.ended.is_some() || self.progress.epochs.len() as u32 >= self.training.epochs
     }
 
     /// What is trained.
@@ -262,8 +260,8 @@ impl<'a, E: Engine> Trial<'a, E> {
 
     fn learn(&mut self, remaining: &mut Remaining, requests: Requests) -> Result<Stepped, Error> {
         let collective = self.collective;
-        let done =
-            (self.progress.epochs.len() as f64 + remaining.share()) / f64::from(self.setup.epochs);
+        let done = (self.progress.epochs.len() as f64 + remaining.share())
+            / f64::from(self.training.epochs);
         let number = self.progress.steps + 1;
         let mut stepped = self.compute(&remaining.next(collective.rank()), number, done)?;
         self.steps_since_sync += 1;

@@ -383,6 +383,51 @@ fn fewer_epochs_than_are_kept_are_shown_as_they_were() {
 }
 
 #[test]
+fn a_run_can_have_epochs_of_its_own() {
+    let folder = small();
+    let path = folder.path();
+    let uneven = format!("{SMALL}epochs = 5\n");
+    fs::write(path.join("small.toml"), &uneven).unwrap();
+    // The learning rate falls over the epochs of each run.
+    let learning = "[learning]\nschedule = \"linear\"\n\n[batches]";
+    fs::write(path.join("falling.toml"), uneven.replace("[batches]", learning)).unwrap();
+    let results = |arguments: &[&str]| {
+        let output = run(path, &[&["run"], arguments, &["--device", "cpu"]].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let out = arguments[arguments.len() - 1];
+        let found = fs::read_to_string(path.join(out).join("results.jsonl")).unwrap();
+        let found = Training::from_jsonl(&found).unwrap();
+        assert_eq!(found.about[3].0, "learning");
+        let losses = found.runs.iter().map(|run| run.epochs.iter().map(|epoch| epoch.loss));
+        (found.about[3].1.clone(), losses.map(Iterator::collect).collect::<Vec<Vec<f64>>>(), output)
+    };
+    let (about, uneven, output) = results(&["small.toml", "-o", "uneven"]);
+    assert!(about.ends_with(", 3 to 5 epochs"), "{about}");
+    assert_eq!(uneven.iter().map(Vec::len).collect::<Vec<_>>(), [3, 5]);
+    let log = text(&output.stderr);
+    assert!(log.contains("random, seed 1: epoch 3/3 in "), "{log}");
+    assert!(log.contains("semi sorted/ü, seed 1: epoch 5/5 in "), "{log}");
+    // The command line speaks for all runs.
+    let (about, even, _) = results(&["small.toml", "--epochs", "5", "-o", "even"]);
+    assert!(about.ends_with(", 5 epochs"), "{about}");
+    assert_eq!(even.iter().map(Vec::len).collect::<Vec<_>>(), [5, 5]);
+    assert_eq!((&uneven[0][..], &uneven[1]), (&even[0][..3], &even[1]));
+    let (_, uneven, _) = results(&["falling.toml", "-o", "falling"]);
+    let (_, short, _) = results(&["falling.toml", "--epochs", "3", "-o", "three"]);
+    let (_, long, _) = results(&["falling.toml", "--epochs", "5", "-o", "five"]);
+    assert_eq!((&uneven[0], &uneven[1]), (&short[0], &long[1]));
+    assert_ne!(short[0][..], long[0][..3]);
+    // Its parts become one.
+    for (name, out) in [("random", "a"), ("semi sorted/ü", "b")] {
+        results(&["small.toml", "--only", name, "-o", out]);
+    }
+    let joined = run(path, &["report", "a", "b", "--results-output", "joined.jsonl"]);
+    assert!(joined.status.success(), "{}", text(&joined.stderr));
+    fs::write(path.join("x.toml"), format!("{SMALL}epochs = 0\n")).unwrap();
+    assert!(refused(path, &["run", "x.toml"]).contains("from 1"));
+}
+
+#[test]
 fn two_runs_do_not_share_a_folder() {
     let folder = small();
     let path = folder.path();

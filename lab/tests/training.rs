@@ -101,7 +101,7 @@ fn learning(optimizer: Optimizer) -> Learning {
     Learning { optimizer, rate, schedule: Schedule::Cosine, warmup: 0.1, ..Learning::default() }
 }
 
-fn training(chunk: Option<u32>) -> Trained {
+fn training(chunk: Option<u32>, epochs: u32) -> Trained {
     Trained {
         name: "the tests".to_owned(),
         seed: 5,
@@ -110,6 +110,7 @@ fn training(chunk: Option<u32>) -> Trained {
         settings: String::new(),
         workers: 1,
         mode: Mode::Sync,
+        epochs,
     }
 }
 
@@ -153,10 +154,10 @@ fn more_padding_changes_neither_losses_nor_gradients() {
 
 /// Trains to the end; where `stops` says so, the training is kept on disk and read back.
 fn train(task: &Task, epochs: u32, chunk: Option<u32>, stops: impl Fn(u64) -> bool) -> Snapshot {
-    train_as(&training(chunk), task, epochs, stops)
+    train_as(&training(chunk, epochs), task, stops)
 }
 
-fn train_as(training: &Trained, task: &Task, epochs: u32, stops: impl Fn(u64) -> bool) -> Snapshot {
+fn train_as(training: &Trained, task: &Task, stops: impl Fn(u64) -> bool) -> Snapshot {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("kept");
     let model = Model::new(&size(), &task.training);
@@ -171,7 +172,6 @@ fn train_as(training: &Trained, task: &Task, epochs: u32, stops: impl Fn(u64) ->
         data: &task.training,
         evaluator: &evaluator,
         learning: &learning,
-        epochs,
     };
     let mut trial = Trial::new(setup, training, &Alone).unwrap();
     while !trial.finished() {
@@ -203,14 +203,14 @@ fn measured(snapshot: &Snapshot) -> Vec<String> {
 #[test]
 fn steps_of_several_micro_batches_end_the_same_after_a_stop() {
     let task = &tasks()[0];
-    let mut training = training(None);
+    let mut training = training(None, 2);
     training.planner = training.planner.update(Update::Sequences(8));
-    let whole = train_as(&training, task, 2, |_| false);
+    let whole = train_as(&training, task, |_| false);
     let epoch = &whole.progress.epochs[0];
     // Of 22 sequences in batches of 4: three steps of two batches.
     assert_eq!((epoch.steps, epoch.sequences), (3, 22));
     for stop in [1, 2, 3, 5] {
-        let resumed = train_as(&training, task, 2, |steps| steps == stop);
+        let resumed = train_as(&training, task, |steps| steps == stop);
         assert_eq!(bits(&whole), bits(&resumed), "stopped after {stop}");
         assert_eq!(measured(&whole), measured(&resumed), "stopped after {stop}");
     }
@@ -296,9 +296,8 @@ fn training_ends_when_nothing_gets_better_or_all_is_lost() {
             data: &task.training,
             evaluator: &evaluator,
             learning,
-            epochs: 50,
         };
-        let training = training(None);
+        let training = training(None, 50);
         let mut trial = Trial::new(setup, &training, &Alone).unwrap();
         while !trial.finished() {
             if trial.step(Requests::default()).unwrap().over {

@@ -49,6 +49,7 @@ fn training(strategy: &str, budget: &str, workers: usize, mode: Mode) -> Trained
         settings: String::new(),
         workers,
         mode,
+        epochs: 2,
     }
 }
 
@@ -69,7 +70,6 @@ fn on_workers<T: Send>(
         data: &task.training,
         evaluator: &evaluator,
         learning,
-        epochs: 2,
     };
     let done = on_threads(training.workers, 2, |collective| {
         let trial = match kept {
@@ -433,7 +433,6 @@ fn one_worker_is_what_there_was_without_workers() {
         data: &task.training,
         evaluator: &evaluator,
         learning: &learning,
-        epochs: 2,
     };
     let mut trial = Trial::new(setup, &training, &Alone).unwrap();
     while !trial.finished() {

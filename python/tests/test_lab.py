@@ -363,6 +363,29 @@ def test_more_epochs_continue_and_turns_change_nothing():
     assert len(lab.run("made.toml", lab_task.build, quiet=True, device="cpu", epochs=2)) == 1 + 8
 
 
+def test_a_run_can_have_epochs_of_its_own(capsys):
+    """The rate falls over its own epochs, and `epochs` of a call is for all runs."""
+    text = f"{HEAD}[learning]\nrate = 0.02\nschedule = \"linear\"\n{BATCHES}{RANDOM}[[run]]\nname = \"b\"\nstrategy = \"sorted\"\n"
+
+    def losses(text, name, **more):
+        head, *lines = lab.run(write(text, f"{name}.toml"), lab_task.build, device="cpu", seeds=[1], **more)
+        found = {run["name"]: [line["loss"] for line in lines if line["name"] == run["name"]] for run in head["runs"]}
+        return dict(head["about"])["learning"], found
+
+    about, uneven = losses(f"{text}epochs = 4\n", "uneven")
+    assert about.endswith(", 2 to 4 epochs")
+    told = capsys.readouterr().err
+    assert "random, seed 1: epoch 2/2 in " in told and "b, seed 1: epoch 4/4 in " in told
+    _, short = losses(text, "short")
+    _, long = losses(text, "long", epochs=4)
+    assert uneven == {"random": short["random"], "b": long["b"]}
+    assert [len(of) for of in uneven.values()] == [2, 4] and short["b"] != long["b"][:2]
+    about, all_long = losses(f"{text}epochs = 4\n", "all", epochs=3)
+    assert about.endswith(", 3 epochs") and [len(of) for of in all_long.values()] == [3, 3]
+    with pytest.raises(lw.SettingError, match="run 'b' epochs: expected a whole number from 1, got 0"):
+        losses(f"{text}epochs = 0\n", "none")
+
+
 def test_damaged_checkpoints_are_refused():
     text = f"{HEAD}{BATCHES}{RANDOM}"
     write(text)
@@ -670,7 +693,7 @@ def test_the_dictionary(monkeypatch):
         assert line["loss"] == pytest.approx(other["loss"], rel=2e-3), name
         measures = dict(line["validation"]["more"])
         assert len(measures) == 4 + 5 and "loss at positions 1 to 16" in measures and "loss of entries of 257 or more" in measures
-    for name in ("steps", "rates", "times"):
+    for name in ("steps", "rates", "times", "equal-time"):
         assert _experiment.read(folder / f"{name}.toml").build == "model:build"
 
 
@@ -726,7 +749,8 @@ def test_the_dictionary_at_equal_time():
     seconds = dictionary_times("times")[1]
     whole, _ = seconds["random 32"]
     epochs = {line["name"]: line["epoch"] for line in dictionary_results("equal-time")[1:]}
-    assert len(epochs) == 6
+    runs = _experiment.read(ROOT / "lab/experiments/dictionary/equal-time.toml").runs
+    assert epochs == {run.name: run.epochs for run in runs}
     for name, trained in epochs.items():
         first, later = seconds[name]
         assert first + (trained - 1) * later <= whole < first + trained * later, name

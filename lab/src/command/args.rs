@@ -60,7 +60,7 @@ pub(crate) struct Chosen {
     /// WAV files, or a TSV file.
     #[arg(long, value_name = "PATH")]
     pub(crate) data: Option<PathBuf>,
-    /// The number of epochs.
+    /// The number of epochs, of all runs.
     #[arg(long, value_name = "N")]
     pub(crate) epochs: Option<NonZero<u32>>,
     /// Seeds of parameters and plans: every run is trained once with each.

@@ -49,7 +49,6 @@ pub(super) struct Display {
     bar: Option<ProgressBar>,
     quiet: bool,
     trainings: Vec<Trained>,
-    epochs: u32,
     /// For each training, epochs done when this began and now, with the part of one under way.
     done: Vec<(Option<f64>, f64)>,
     begun: Instant,
@@ -67,8 +66,7 @@ impl Display {
         let trainings = experiment.trainings()?;
         let live = !quiet && io::stderr().is_terminal();
         let bar = live.then(|| {
-            let total = 1000 * trainings.len() as u64 * u64::from(experiment.epochs);
-            let bar = ProgressBar::new(total);
+            let bar = ProgressBar::new(1000 * epochs(&trainings));
             if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent:>3} %\n{wide_msg}")
             {
                 bar.set_style(style);
@@ -80,7 +78,6 @@ impl Display {
             quiet,
             done: vec![(None, 0.0); trainings.len()],
             trainings,
-            epochs: experiment.epochs,
             begun: Instant::now(),
             said: Instant::now(),
             stop: stop.clone(),
@@ -99,7 +96,7 @@ impl Display {
 
     /// How much time is left, if the rest goes as what was done since this began.
     fn left(&self) -> Option<Duration> {
-        let all = self.trainings.len() as f64 * f64::from(self.epochs);
+        let all = epochs(&self.trainings) as f64;
         let before: f64 = self.done.iter().map(|(first, now)| first.unwrap_or(*now)).sum();
         let now: f64 = self.done.iter().map(|(_, now)| now).sum();
         let share = (all - now) / (now - before);
@@ -127,6 +124,11 @@ impl Display {
             bar.finish_and_clear();
         }
     }
+}
+
+/// The epochs of all trainings together.
+fn epochs(trainings: &[Trained]) -> u64 {
+    trainings.iter().map(|training| u64::from(training.epochs)).sum()
 }
 
 /// How long workers waited, and for which of them longer than by the plan.
@@ -190,7 +192,7 @@ impl Watch for Display {
             "{}: epoch {}/{}, step {taken}/{steps}, loss {loss:.4}, {rate:.0} frames/s{}",
             self.label(training),
             over + 1.0,
-            self.epochs,
+            self.trainings[training].epochs,
             left.unwrap_or_default(),
         );
         match &self.bar {
@@ -212,7 +214,7 @@ impl Watch for Display {
             "{}: epoch {}/{} in {:.1} s, loss {:.4}{}{waiting}",
             self.label(training),
             epoch.epoch,
-            self.epochs,
+            self.trainings[training].epochs,
             epoch.seconds,
             epoch.loss,
             examined.unwrap_or_default(),

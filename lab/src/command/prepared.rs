@@ -38,6 +38,9 @@ pub(super) fn experiment(chosen: &Chosen) -> Result<(String, Experiment), Error>
 fn altered(mut experiment: Experiment, chosen: &Chosen) -> Result<Experiment, Error> {
     if let Some(epochs) = chosen.epochs {
         experiment.epochs = epochs.get();
+        for run in &mut experiment.runs {
+            run.epochs = None;
+        }
     }
     let size = &mut experiment.model;
     size.layers = chosen.layers.map_or(size.layers, |layers| layers.get() as usize);

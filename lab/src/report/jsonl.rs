@@ -67,6 +67,8 @@ struct HeadRun {
     name: String,
     settings: String,
     seed: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    epochs: Option<u32>,
     #[serde(default, skip_serializing_if = "is_false")]
     ended: bool,
 }
@@ -144,8 +146,14 @@ impl Training {
 
 impl HeadRun {
     fn of(run: &TrainingRun) -> Self {
-        let TrainingRun { name, settings, seed, ended, .. } = run;
-        Self { name: name.clone(), settings: settings.clone(), seed: *seed, ended: *ended }
+        let TrainingRun { name, settings, seed, planned_epochs, ended, .. } = run;
+        Self {
+            name: name.clone(),
+            settings: settings.clone(),
+            seed: *seed,
+            epochs: *planned_epochs,
+            ended: *ended,
+        }
     }
 }
 
@@ -166,12 +174,8 @@ fn head_of(number: usize, line: &str) -> Result<Training, ReadError> {
     }
     let Head { title, about, error, runs, notes, pairs, scaling, higher, .. } =
         parsed(number, line)?;
-    let runs = runs.into_iter().map(|HeadRun { name, settings, seed, ended }| TrainingRun {
-        name,
-        settings,
-        seed,
-        epochs: Vec::new(),
-        ended,
+    let runs = runs.into_iter().map(|HeadRun { name, settings, seed, epochs, ended }| {
+        TrainingRun { name, settings, seed, planned_epochs: epochs, epochs: Vec::new(), ended }
     });
     Ok(Training { title, about, error, runs: runs.collect(), notes, pairs, scaling, higher })
 }

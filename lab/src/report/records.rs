@@ -51,6 +51,8 @@ pub struct TrainingRun {
     pub settings: String,
     /// The seed.
     pub seed: u64,
+    /// How many epochs it is to have, if that was written down.
+    pub planned_epochs: Option<u32>,
     /// The epochs that are over, in order.
     pub epochs: Vec<TrainingEpoch>,
     /// Whether it ended before its last epoch because that was better so.

@@ -35,7 +35,8 @@ fn behind(row: &Row<'_>, run: &TrainingRun, most: u32) -> String {
     } else {
         "; its results are those so far"
     };
-    let epochs = counted(most.into(), "epoch").replace('\u{a0}', " ");
+    let all = run.planned_epochs.unwrap_or(most);
+    let epochs = counted(all.into(), "epoch").replace('\u{a0}', " ");
     format!("{}, seed {}: has {had} of {epochs}{counts}.", row.name, run.seed)
 }
 
@@ -59,6 +60,25 @@ mod tests {
         Training,
         testing::{epoch, run, shared, training},
     };
+
+    #[test]
+    fn runs_are_behind_their_own_epochs() {
+        let of = |planned: [Option<u32>; 2]| {
+            let epochs = |count: u32| (1..=count).map(|at| epoch(at, 1.0, 0.5)).collect();
+            let mut runs = vec![run("a", 1, epochs(2)), run("b", 1, epochs(3))];
+            for (run, planned) in runs.iter_mut().zip(planned) {
+                run.planned_epochs = planned;
+            }
+            let training = Training { runs, ..training() };
+            let all = training.verdict().concat().contains("Not all runs are done");
+            (remarks(&training.rows()), all)
+        };
+        assert_eq!(of([Some(2), Some(3)]), (Vec::new(), false));
+        let short = "a, seed 1: has 2 of 3 epochs; its results are those so far.".to_owned();
+        assert_eq!(of([None, None]), (vec![short], true));
+        let short = "b, seed 1: has 3 of 5 epochs; its results are those so far.".to_owned();
+        assert_eq!(of([Some(2), Some(5)]), (vec![short], false));
+    }
 
     #[test]
     fn workers_that_shared_cores_are_named() {

@@ -99,12 +99,12 @@ impl Row<'_> {
         self.runs.iter().map(|run| last_epoch(run)).max().unwrap_or(0)
     }
 
-    /// The runs that have not got as far as this, and did not end or diverge before it.
-    pub(super) fn behind(&self, epoch: u32) -> impl Iterator<Item = &TrainingRun> {
-        self.runs
-            .iter()
-            .copied()
-            .filter(move |run| last_epoch(run) < epoch && !run.ended && !diverged(run))
+    /// The runs that have not had all their epochs, and did not end or diverge before; where it was not written
+    /// down how many they are to have, these are `all`.
+    pub(super) fn behind(&self, all: u32) -> impl Iterator<Item = &TrainingRun> {
+        self.runs.iter().copied().filter(move |run| {
+            last_epoch(run) < run.planned_epochs.unwrap_or(all) && !run.ended && !diverged(run)
+        })
     }
 
     /// The runs that diverged.

@@ -34,7 +34,14 @@ pub(super) fn shared(number: u32, workers: &[(f64, f64, f64)]) -> TrainingEpoch 
 /// A run from a seed.
 pub(super) fn run(name: &str, seed: u64, epochs: Vec<TrainingEpoch>) -> TrainingRun {
     let settings = format!("{name}, budget sequences:16");
-    TrainingRun { name: name.to_owned(), settings, seed, epochs, ended: false }
+    TrainingRun {
+        name: name.to_owned(),
+        settings,
+        seed,
+        planned_epochs: None,
+        epochs,
+        ended: false,
+    }
 }
 
 /// Two rows of three seeds and four epochs.

@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
             help="the function that makes the task [default: build in [model] of the file]",
         )
         command.add_argument("--data", metavar="PATH", help='the data, which the function gets as settings["data"]')
-        command.add_argument("--epochs", type=int, metavar="N", help="the number of epochs")
+        command.add_argument("--epochs", type=int, metavar="N", help="the number of epochs, of all runs")
         command.add_argument("--seeds", type=_numbers, metavar="SEED,…", help="seeds of parameters and plans")
         command.add_argument("--only", action="append", metavar="NAME,…", help="train only these runs, by name")
         command.add_argument(
@@ -94,7 +94,7 @@ def _run(args: argparse.Namespace) -> int:
     if outcome is None or not outcome.finished:
         print(f"stopped; the same command continues after the last whole epoch (saved in {folder})", file=sys.stderr)
         return STOPPED
-    print(table(outcome.trainings, ready.experiment.epochs), end="")
+    print(table(outcome.trainings), end="")
     print(f"\nIntervals, curves and a page: lengthwise-lab report {folder} -o {folder}/report.html", file=sys.stderr)
     if not outcome.trained:
         print(

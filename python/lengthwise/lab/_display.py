@@ -21,10 +21,10 @@ LOG_EVERY, LIVE_EVERY = 10.0, 0.2
 class Display:
     """Shows how far an experiment is: one live line on a terminal, log lines elsewhere."""
 
-    def __init__(self, experiment: Experiment, device: str, done: Sequence[int], quiet: bool) -> None:
-        self._epochs, self._quiet = experiment.epochs, quiet
+    def __init__(self, experiment: Experiment, device: str, trials: Sequence[Trial], quiet: bool) -> None:
+        self._epochs, self._quiet = [trial.run.epochs for trial in trials], quiet
         self._live = not quiet and sys.stderr.isatty()
-        self._done = [min(epochs, experiment.epochs) for epochs in done]
+        self._done = [min(len(trial.training.epochs), epochs) for trial, epochs in zip(trials, self._epochs, strict=True)]
         self._before = sum(self._done)
         self._begun = self._told = time.monotonic()
         self._say(f"{experiment.title}\non {device}")
@@ -40,7 +40,7 @@ class Display:
             return
         self._told = now
         left = self._left(taken / steps)
-        text = f"{trial.label}: epoch {self._done[at] + 1}/{self._epochs}, step {taken}/{steps}, loss {loss:.4f}{left}"
+        text = f"{trial.label}: epoch {self._done[at] + 1}/{self._epochs[at]}, step {taken}/{steps}, loss {loss:.4f}{left}"
         if self._live:
             print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
         else:
@@ -49,7 +49,7 @@ class Display:
     def _left(self, share: float) -> str:
         """How much time is left, if the rest goes as what was done since this began."""
         done = sum(self._done) - self._before + share
-        rest = len(self._done) * self._epochs - sum(self._done) - share
+        rest = sum(self._epochs) - sum(self._done) - share
         seconds = (time.monotonic() - self._begun) * rest / done
         return f", {seconds / 60:.0f} min left" if seconds >= 90 else f", {seconds:.0f} s left"
 
@@ -58,7 +58,7 @@ class Display:
         self._done[at] += 1
         self._told = time.monotonic()
         last = trial.training.epochs[-1]
-        text = f"{trial.label}: epoch {last['epoch']}/{self._epochs} in {last['seconds']:.1f} s, "
+        text = f"{trial.label}: epoch {last['epoch']}/{self._epochs[at]} in {last['seconds']:.1f} s, "
         if "validation" not in last:
             self._say(f"{text}diverged in step {last['steps']}: the loss is not finite. This training ends here.")
             return
@@ -66,7 +66,7 @@ class Display:
         text += f"loss {value_of(last['loss']):.4f}, validation {value_of(validation['loss']):.4f}"
         if "error" in validation:
             text += f", error {100 * value_of(validation['error']):.1f} %"
-        if last["epoch"] == self._epochs:
+        if last["epoch"] == self._epochs[at]:
             text += "".join(f", {name} {value_of(value):.4g}" for name, value in validation["more"][:4])
         self._say(text)
 
@@ -76,7 +76,7 @@ class Display:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def table(trainings: Sequence[Training], epochs: int) -> str:
+def table(trainings: Sequence[Training]) -> str:
     """A row for each run: medians of time, and means over seeds after the last epoch."""
     rows: dict[str, list[Training]] = {}
     for one in trainings:
@@ -85,14 +85,14 @@ def table(trainings: Sequence[Training], epochs: int) -> str:
     lines = [["run", "seeds", "epoch s", "steps", "batches", "padding %", "shapes", "step mix", "validation loss"]]
     lines[0] += ["error %"] if has_error else []
     for name, ones in rows.items():
-        all_epochs = [epoch for one in ones for epoch in one.epochs[:epochs]]
+        all_epochs = [epoch for one in ones for epoch in one.epochs]
         if not all_epochs:
             continue
 
         def mean(key: str) -> float:
             return fmean(value_of(epoch[key]) for epoch in all_epochs)
 
-        last = [one.epochs[:epochs][-1].get("validation") for one in ones if one.epochs]
+        last = [one.epochs[-1].get("validation") for one in ones if one.epochs]
 
         def final(key: str, factor: float, digits: int) -> str:
             if any(validation is None for validation in last):

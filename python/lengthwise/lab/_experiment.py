@@ -77,6 +77,8 @@ class Run:
     #: Its settings, and those of ``[batches]``.
     batches: dict[str, Any]
     learning: Learning
+    #: Its own, or those of the experiment.
+    epochs: int
     #: The settings of the model: ``[model]``, and its own.
     model: dict[str, Any]
     #: What it changes in ``[learning]`` and ``[model]``, for people.
@@ -98,7 +100,6 @@ class Experiment:
 
     file: str
     title: str
-    epochs: int
     seeds: tuple[int, ...]
     runs: tuple[Run, ...]
     #: The function that makes the task, as in ``--model``.
@@ -110,6 +111,12 @@ class Experiment:
     #: Whether the trainings take turns, an epoch each.
     turns: bool = True
 
+    @property
+    def epochs(self) -> str:
+        """How many epochs the runs have, for people."""
+        each = sorted({run.epochs for run in self.runs})
+        return f"{each[0]} to {each[-1]} epochs" if len(each) > 1 else f"{each[0]} epochs"
+
     def chosen(
         self, only: Sequence[str] | None = None, seeds: Sequence[int] | None = None, epochs: int | None = None
     ) -> Experiment:
@@ -117,13 +124,15 @@ class Experiment:
         names = [run.name for run in self.runs]
         wanted = {name for text in only or () for name in _listed(text, names)}
         changed: dict[str, Any] = {}
+        runs = self.runs
         if wanted:
-            changed["runs"] = tuple(run for run in self.runs if run.name in wanted)
+            runs = tuple(run for run in runs if run.name in wanted)
         if seeds:
             changed["seeds"] = tuple(_checked("seeds", list(seeds), SEEDS))
         if epochs is not None:
-            changed["epochs"] = _checked("epochs", epochs, FROM_1)
-        return replace(self, **changed)
+            _checked("epochs", epochs, FROM_1)
+            runs = tuple(replace(run, epochs=epochs) for run in runs)
+        return replace(self, runs=runs, **changed)
 
 
 def _listed(text: str, names: Sequence[str]) -> list[str]:
@@ -214,6 +223,7 @@ RUN: dict[str, Kind] = {
     "options": TABLE,
     "packed": YES,
     "model": TABLE,
+    "epochs": FROM_1,
     **BATCHES,
     **LEARNING,
 }
@@ -303,7 +313,7 @@ def _experiment(file: str, parsed: dict[str, Any]) -> Experiment:
         name = table.get("name")
         if name is None:
             raise SettingError(f"run {number} has no name", hint="say what to call it in tables, such as name = \"random\"")
-        runs.append(_run(number, table, batches, learning, model))
+        runs.append(_run(number, table, batches, learning, model, parsed["epochs"]))
     names = [run.name for run in runs]
     for name in names:
         if names.count(name) > 1:
@@ -315,7 +325,6 @@ def _experiment(file: str, parsed: dict[str, Any]) -> Experiment:
     return Experiment(
         file=file,
         title=parsed["title"],
-        epochs=parsed["epochs"],
         seeds=tuple(parsed.get("seeds", [1])),
         runs=tuple(runs),
         build=build,
@@ -328,7 +337,12 @@ def _experiment(file: str, parsed: dict[str, Any]) -> Experiment:
 
 
 def _run(
-    number: int, table: dict[str, Any], batches: dict[str, Any], learning: dict[str, Any], model: dict[str, Any]
+    number: int,
+    table: dict[str, Any],
+    batches: dict[str, Any],
+    learning: dict[str, Any],
+    model: dict[str, Any],
+    epochs: int,
 ) -> Run:
     where = f"run {table['name']!r}"
     _table(where, table, RUN)
@@ -361,6 +375,7 @@ def _run(
         number=number,
         batches=made,
         learning=how,
+        epochs=table.get("epochs", epochs),
         model={**model, **table.get("model", {})},
         changed=changed,
         sampler=sampler,

@@ -19,6 +19,8 @@ class Training:
     name: str
     settings: str
     seed: int
+    #: How many epochs it is to have.
+    planned_epochs: int
     epochs: list[dict[str, Any]] = field(default_factory=list)
     #: Why it ended before its last epoch: "patience" or "diverged"; ``None`` if it did not.
     ended: str | None = None
@@ -52,7 +54,7 @@ def to_jsonl(
         "about": [[key, str(value)] for key, value in about.items()],
         "error": error,
         "runs": [
-            {"name": one.name, "settings": one.settings, "seed": one.seed}
+            {"name": one.name, "settings": one.settings, "seed": one.seed, "epochs": one.planned_epochs}
             | ({"ended": True} if one.ended == "patience" else {})
             for one in trainings
         ],

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
@@ -97,7 +98,7 @@ class Prepared:
                 **run.model,
                 "data": self.data,
                 "device": device,
-                "epochs": experiment.epochs,
+                "epochs": run.epochs,
                 "amp": run.learning.amp,
             }
             if table:
@@ -192,8 +193,7 @@ class Session:
                 for seed in experiment.seeds
                 for run, task, way in zip(experiment.runs, prepared.tasks, prepared.ways, strict=True)
             ]
-            trainings = [trial.training for trial in trials]
-            display = Display(experiment, _name_of(device), [len(one.epochs) for one in trainings], quiet)
+            display = Display(experiment, _name_of(device), trials, quiet)
             try:
                 trained = False
                 for at, trial in self._turns(trials):
@@ -202,7 +202,7 @@ class Session:
                         with _experiment.within(f"{experiment.file}: {trial.label}"):
                             trial.train(stop, lambda *told: display.step(at, trial, *told))
                     except Stopped:
-                        return Outcome(trainings, False, True)
+                        return Outcome(_measured(trials), False, True)
                     display.epoch(at, trial)
                     if trial.finished:
                         trial.release()
@@ -210,7 +210,7 @@ class Session:
                 self._write(trials, device)
             finally:
                 display.end()
-        return Outcome(trainings, True, trained)
+        return Outcome(_measured(trials), True, trained)
 
     def _turns(self, trials: list[Trial]) -> Iterator[tuple[int, Trial]]:
         """An epoch of each in turn, so that a machine that slows down does so for all; or one after another."""
@@ -220,7 +220,7 @@ class Session:
                 while not trial.finished:
                     yield at, trial
             return
-        for epoch in range(experiment.epochs):
+        for epoch in range(max(run.epochs for run in experiment.runs)):
             for at, trial in enumerate(trials):
                 if not trial.finished and len(trial.training.epochs) <= epoch:
                     yield at, trial
@@ -236,33 +236,35 @@ class Session:
                 f"{', '.join(joined)}: the batches of each optimizer step ran as one packed row. Times, padding and shapes "
                 "are those of packed rows."
             )
-        trainings = []
         for trial in trials:
             one = trial.training
-            if one.ended == "patience" and len(one.epochs) <= experiment.epochs:
+            if one.ended == "patience" and len(one.epochs) <= trial.run.epochs:
                 notes.append(
                     f"{trial.label}: stopped after epoch {len(one.epochs)}, because its validation loss no longer fell."
                 )
-            # A training that was kept may be further than this experiment goes.
-            trainings.append(_records.Training(one.name, one.settings, one.seed, one.epochs[: experiment.epochs], one.ended))
         learning = experiment.runs[0].learning
         rate = "" if learning.rate is None else f", rate {learning.rate}"
         about = {
             **{str(key): str(value) for key, value in getattr(task, "about", {}).items()},
             "sequences": f"{len(task.lengths)} for training",
-            "learning": f"{learning.optimizer}{rate}, {learning.schedule}, {experiment.epochs} epochs",
+            "learning": f"{learning.optimizer}{rate}, {learning.schedule}, {experiment.epochs}",
             "engine": _name_of(device),
         }
         text = _records.to_jsonl(
             experiment.title,
             about,
             getattr(task, "error", "error"),
-            trainings,
+            _measured(trials),
             notes,
             experiment.pairs,
             getattr(task, "higher", ()),
         )
         write(self._folder / RESULTS, text.encode())
+
+
+def _measured(trials: Sequence[Trial]) -> list[_records.Training]:
+    """What was measured, up to where this experiment goes: a training that was kept may be further."""
+    return [replace(trial.training, epochs=trial.training.epochs[: trial.run.epochs]) for trial in trials]
 
 
 def _name_of(device: Any) -> str:
@@ -367,7 +369,7 @@ def run(
             ``build`` in ``[model]`` of the file.
         only: The names of the runs to train. By default, all.
         seeds: The seeds of parameters and plans. By default, those of the file.
-        epochs: The number of epochs. By default, that of the file.
+        epochs: The number of epochs of all runs. By default, those of the file.
         out: The folder of results and checkpoints. By default, it is ``runs/EXPERIMENT``, or ``runs/EXPERIMENT-DATA``
             with ``data``.
         data: The data, which ``build`` gets as ``settings["data"]``. By default, ``path`` in ``[task]`` of the file.

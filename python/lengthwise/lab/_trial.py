@@ -37,7 +37,7 @@ class Trial:
     ) -> None:
         self._experiment, self.run, self._task, self._way, self._device = experiment, run, task, way, device
         self._random = Randomness(device)
-        self.training = Training(run.name, way.describe(), seed)
+        self.training = Training(run.name, way.describe(), seed, run.epochs)
         plain = "".join(c.lower() if c.isascii() and c.isalnum() else "-" for c in run.name)[:40]
         self._path = folder / f"{run.number:02}-{plain}-seed-{seed}.pt"
         self._model: torch.nn.Module | None = None
@@ -48,7 +48,7 @@ class Trial:
             {
                 "model": run.model,
                 "learning": vars(learning),
-                "epochs": experiment.epochs if learning.depends_on_epochs else None,
+                "epochs": run.epochs if learning.depends_on_epochs else None,
                 "batches": self.training.settings,
                 "sequences": way.digest,
                 "seed": seed,
@@ -71,7 +71,7 @@ class Trial:
     @property
     def finished(self) -> bool:
         """Whether nothing is left to do."""
-        return self.training.ended is not None or len(self.training.epochs) >= self._experiment.epochs
+        return self.training.ended is not None or len(self.training.epochs) >= self.run.epochs
 
     def release(self) -> None:
         """Gives the memory back. What was learned is on disk."""
@@ -164,7 +164,7 @@ class Trial:
             if stop():
                 raise Stopped
             # By data seen, and in the middle of the step: ways with other numbers of steps share the schedule.
-            done = (at + (seen + epoch.frames[taken] / 2) / everything) / self._experiment.epochs
+            done = (at + (seen + epoch.frames[taken] / 2) / everything) / self.run.epochs
             set_rate(optimizer, learning.share(done))
             optimizer.zero_grad(set_to_none=not in_place)
             # A power of two, which changes no digit, keeps gradients of sums near those of means.
@@ -240,7 +240,7 @@ class Trial:
 
     def _measured(self, model: torch.nn.Module, at: int) -> dict[str, Any]:
         """Validates; after the last epoch with the mean of parameters, and with the measures of ``test``."""
-        learning, epochs = self.run.learning, self._experiment.epochs
+        learning, epochs = self.run.learning, self.run.epochs
         last = at + 1 == epochs
         # `average` and `patience` exclude each other, so a mean is of the last epochs.
         if learning.average > 1 and at >= epochs - learning.average:
