@@ -1,6 +1,9 @@
 //! One training from the parts of it that several processes or machines did.
 
-use super::records::Training;
+use super::{
+    records::Training,
+    row::{diverged, last_epoch},
+};
 use crate::Error;
 
 impl Training {
@@ -35,9 +38,10 @@ impl Training {
                         "give the results of one experiment, with other seeds or runs",
                     ));
                 }
-                // Runs may end early. Other runs may have other numbers of epochs.
-                let (last, own_last) = (run.epochs.len(), own.epochs.len());
-                if last != own_last && !run.ended && !own.ended {
+                // Other runs may have other numbers of epochs.
+                if let (Some(last), Some(own_last)) = (other.goal(&run.name), self.goal(&run.name))
+                    && last != own_last
+                {
                     return Err(Error::new(
                         format!(
                             "the last epoch of run {:?} is {last}, and {own_last} in the first results",
@@ -60,6 +64,12 @@ impl Training {
         merge(&mut self.scaling, other.scaling);
         merge(&mut self.higher, other.higher);
         Ok(())
+    }
+
+    /// The most epochs of this run from any seed, but for those that ended early.
+    fn goal(&self, name: &str) -> Option<u32> {
+        let of_run = self.runs.iter().filter(|run| run.name == name);
+        of_run.filter(|run| !run.ended && !diverged(run)).map(last_epoch).max()
     }
 }
 
@@ -114,6 +124,15 @@ mod tests {
             run.epochs.truncate(1);
         }
         assert!(refused(part).contains("the last epoch of run \"shuffled\" is 1, and "));
+        // A run that diverged may be shorter, whichever part it is in.
+        for at in 0..2 {
+            let mut parts = [training(), other()];
+            let [first, ..] = &mut parts[at].runs[..] else { panic!("no runs") };
+            first.epochs.truncate(1);
+            first.epochs[0].loss = f64::NAN;
+            let [mut whole, part] = parts;
+            whole.join(part).unwrap();
+        }
         // Another run may be shorter.
         let mut part = other();
         part.runs.truncate(1);

@@ -234,7 +234,7 @@ pub(super) fn last_epoch(run: &TrainingRun) -> u32 {
     run.epochs.last().map_or(0, |epoch| epoch.epoch)
 }
 
-fn diverged(run: &TrainingRun) -> bool {
+pub(super) fn diverged(run: &TrainingRun) -> bool {
     run.epochs.last().is_some_and(lost)
 }
 

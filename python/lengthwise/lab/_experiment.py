@@ -115,7 +115,8 @@ class Experiment:
     def epochs(self) -> str:
         """How many epochs the runs have, for people."""
         each = sorted({run.epochs for run in self.runs})
-        return f"{each[0]} to {each[-1]} epochs" if len(each) > 1 else f"{each[0]} epochs"
+        least = f"{each[0]} to " if len(each) > 1 else ""
+        return f"{least}{each[-1]} epoch{'s' if each[-1] > 1 else ''}"
 
     def chosen(
         self, only: Sequence[str] | None = None, seeds: Sequence[int] | None = None, epochs: int | None = None
