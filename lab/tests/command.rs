@@ -404,14 +404,14 @@ fn a_run_can_have_epochs_of_its_own() {
     let (about, uneven, output) = results(&["small.toml", "-o", "uneven"]);
     assert!(about.ends_with(", 3 to 5 epochs"), "{about}");
     assert_eq!(uneven.iter().map(Vec::len).collect::<Vec<_>>(), [3, 5]);
-    let log = text(&output.stderr);
-    assert!(log.contains("random, seed 1: epoch 3/3 in "), "{log}");
-    assert!(log.contains("semi sorted/ü, seed 1: epoch 5/5 in "), "{log}");
+    let told = text(&output.stderr);
+    assert!(told.contains("random, seed 1: epoch 3/3 in "), "{told}");
+    assert!(told.contains("semi sorted/ü, seed 1: epoch 5/5 in "), "{told}");
     // The command line speaks for all runs.
-    let (about, even, _) = results(&["small.toml", "--epochs", "5", "-o", "even"]);
+    let (about, same, _) = results(&["small.toml", "--epochs", "5", "-o", "same"]);
     assert!(about.ends_with(", 5 epochs"), "{about}");
-    assert_eq!(even.iter().map(Vec::len).collect::<Vec<_>>(), [5, 5]);
-    assert_eq!((&uneven[0][..], &uneven[1]), (&even[0][..3], &even[1]));
+    assert_eq!(same.iter().map(Vec::len).collect::<Vec<_>>(), [5, 5]);
+    assert_eq!((&uneven[0][..], &uneven[1]), (&same[0][..3], &same[1]));
     let (_, uneven, _) = results(&["falling.toml", "-o", "falling"]);
     let (_, short, _) = results(&["falling.toml", "--epochs", "3", "-o", "three"]);
     let (_, long, _) = results(&["falling.toml", "--epochs", "5", "-o", "five"]);
