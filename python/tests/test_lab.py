@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import errno
 import importlib.util
 import io
 import json
@@ -23,7 +25,7 @@ torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parent))
 import lab_task  # noqa: E402
 from lengthwise import lab  # noqa: E402
-from lengthwise.lab import _batches, _experiment  # noqa: E402
+from lengthwise.lab import _batches, _checkpoint, _experiment  # noqa: E402
 from lengthwise.lab.__main__ import main  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
@@ -340,9 +342,20 @@ def test_ctrl_c_stops_between_steps_and_continues():
         lab.run("made.toml", build, quiet=True, device="cpu", only=["random", "default"], seeds=[1], out="stopped")
     assert signal.getsignal(signal.SIGINT) is handler
     for out in ("stopped", "whole"):
-        lab.run("made.toml", lab_task.build, quiet=True, device="cpu", only=["random", "default"], seeds=[1], out=out)
+        lab.run("made.toml", build, quiet=True, device="cpu", only=["random", "default"], seeds=[1], out=out)
     assert without_time("stopped") == without_time("whole")
     assert weights("stopped") == weights("whole")
+
+
+@pytest.mark.parametrize("verb", ["run", "check"])
+def test_ctrl_c_before_training_begins(verb, capsys):
+    write(WAYS)
+    Path("early.py").write_text("import os, signal\n\ndef build(settings):\n    os.kill(os.getpid(), signal.SIGINT)\n")
+    code = None
+    with contextlib.suppress(KeyboardInterrupt):
+        code = main([verb, "made.toml", "--model", "early:build", "--device", "cpu"])
+    assert code == 130
+    assert capsys.readouterr() == ("", "stopped\n") and not Path("runs").exists()
 
 
 def test_more_epochs_continue_and_turns_change_nothing():
@@ -398,9 +411,12 @@ def test_damaged_checkpoints_are_refused():
     whole = path.read_bytes()
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 1
-    for damaged in (b"", whole[:100], whole[:-1], bytes(flipped), b"x" + whole):
+    older = whole.replace(b"training 2", b"training 1", 1)
+    for damaged in (whole[:100], whole[:-1], bytes(flipped), b"", b"x" + whole, older):
         path.write_bytes(damaged)
-        with pytest.raises(lw.StateError, match=f"{path.name}: the checkpoint is damaged") as error:
+        other = not damaged.startswith(_checkpoint.MAGIC)
+        what = "expected a checkpoint of this version, got one of another version" if other else "the checkpoint is damaged"
+        with pytest.raises(lw.StateError, match=f"{path.name}: {what}") as error:
             train()
         assert "--fresh" in error.value.hint
         assert path.read_bytes() == damaged
@@ -412,6 +428,109 @@ def test_damaged_checkpoints_are_refused():
     Path("runs/made/checkpoints/notes.txt").write_text("mine")
     train(fresh=True)
     assert without_time("runs/made") != before and Path("runs/made/checkpoints/notes.txt").exists()
+
+
+IDENTITY = f"""{HEAD}
+[task]
+path = "one.npz"
+kind = "made"
+[model]
+width = 8
+{BATCHES}
+[[run]]
+name = "own"
+sampler = "lab_task:pairs"
+options = {{ size = 7, more = 1 }}
+[[run]]
+name = "planned"
+strategy = "shuffled"
+"""
+
+
+@pytest.mark.parametrize("name", ["own", "planned"])
+def test_trainings_with_other_settings_are_refused(name):
+    def train(text=IDENTITY, build=lab_task.build):
+        return lab.run(write(text), build, quiet=True, device="cpu", seeds=[1], epochs=1, only=[name])
+
+    kept = train()
+    for old, new in (
+        ("tokens:500", "tokens:600"),
+        ("padded:200", "padded:300"),
+        ("[[run]]", 'over_long = "drop"\n[[run]]'),
+        ("[[run]]", 'tail = "drop"\n[[run]]'),
+        ("[[run]]", 'layout = "packed"\n[[run]]'),
+        ("size = 7", "size = 6"),
+        ("more = 1 }", "more = 1 }\npacked = true"),
+        ('kind = "made"', 'kind = "other"'),
+        ("one.npz", "two.npz"),
+        ("width = 8", "width = 8\ndropout = 0.2"),
+        ("width = 8", "width = 8\n[learning]\naverage = 2"),
+        ("width = 8", 'width = 8\n[learning]\namp = "bf16"'),
+    ):
+        assert old in IDENTITY
+        if name == "planned" and old.startswith(("size", "more")):
+            assert train(IDENTITY.replace(old, new, 1)) == kept
+            continue
+        with pytest.raises(lw.StateError, match="other settings or other data"):
+            train(IDENTITY.replace(old, new, 1))
+            pytest.fail(f"{name} was taken for one with {new}")
+    with pytest.raises(lw.StateError, match="other settings or other data"):
+        train(build=lab_task.silent)
+    # Neither the order of settings nor the place of the data matters.
+    moved = IDENTITY.replace("size = 7, more = 1", "more = 1, size = 7").replace("one.npz", "elsewhere/one.npz")
+    moved = moved.replace(BATCHES, '[batches]\nupdate = "tokens:500"\nbudget = "padded:200"\n')
+    assert train(moved)[1:] == kept[1:]
+
+
+def test_the_settings_of_runs_say_what_decides_the_batches():
+    text = IDENTITY.replace("[[run]]", 'tail = "drop"\n[[run]]', 1).replace("more = 1 }", "more = 1 }\npacked = true\nrate = 0.1")
+    own, planned = lab.run(write(text), lab_task.build, quiet=True, device="cpu", seeds=[1], epochs=1)[0]["runs"]
+    assert own["settings"] == (
+        "lab_task:pairs(size 7, more 1, budget padded:200, update tokens:500, tail drop), each batch as one packed row, rate 0.1"
+    )
+    assert planned["settings"] == "shuffled padded:200 exact spread update tokens:500 tail drop"
+
+
+def test_the_first_line_says_only_what_all_runs_share():
+    text = f'{HEAD}[model]\nwidth = 5\n{BATCHES}{RANDOM}rate = 0.01\n'
+    text += '[[run]]\nname = "wide"\nstrategy = "sorted"\nrate = 0.02\nmodel = { width = 9 }\n'
+
+    def build(settings):
+        task = lab_task.build(settings)
+        task.about = {"data": "made", "model": f"width {settings['width']}"}
+        return task
+
+    def about(**more):
+        return dict(lab.run(write(text), build, quiet=True, device="cpu", seeds=[1], epochs=1, **more)[0]["about"])
+
+    both, one = about(), about(only=["wide"])
+    assert both["learning"] == "adam, rates differ by run, constant, 1 epoch" and both["model"] == "differs by run"
+    assert one["learning"] == "adam, rate 0.02, constant, 1 epoch" and one["model"] == "width 9"
+    assert both["data"] == one["data"] == "made" and both["sequences"] == "120 for training"
+    own = changed(optimizer=lambda model: torch.optim.SGD(model.parameters(), lr=0.1))
+    head, *_ = lab.run("made.toml", own, quiet=True, device="cpu", seeds=[1], epochs=1, only=["random"], out="own")
+    assert dict(head["about"])["learning"] == "the task's optimizer, rate 0.01, constant, 1 epoch"
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"),
+    [
+        (errno.ENOSPC, "free some space on the disk; then run the same command again"),
+        (errno.EDQUOT, "free some space on the disk"),
+        (errno.EFBIG, "ulimit -f unlimited"),
+        (errno.EACCES, "check that the folder exists and can be written to"),
+    ],
+)
+def test_a_file_that_cannot_be_written(number, hint, monkeypatch):
+    def fail(_):
+        raise OSError(number, os.strerror(number))
+
+    write("before", "kept")
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(lw.FileError, match=f"kept: {os.strerror(number)}") as error:
+        _checkpoint.write(Path("kept"), b"after")
+    assert hint in error.value.hint
+    assert [path.read_text() for path in Path().iterdir()] == ["before"]
 
 
 def test_a_run_that_diverges_ends_alone():

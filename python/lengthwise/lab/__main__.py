@@ -75,22 +75,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    ready = prepared(
-        args.experiment,
-        args.model,
-        only=args.only,
-        seeds=args.seeds,
-        epochs=args.epochs,
-        data=args.data,
-        device=args.device,
-    )
-    if args.command == "check":
-        print(ready.check(), end="")
-        return 0
-    folder = folder_of(args.experiment, args.data) if args.out is None else Path(args.out)
-    outcome = None
-    with contextlib.suppress(KeyboardInterrupt), on_signals() as stop:
-        outcome = Session(ready, folder).run(args.fresh, args.quiet, stop)
+    session = outcome = None
+    with contextlib.suppress(KeyboardInterrupt):
+        ready = prepared(
+            args.experiment,
+            args.model,
+            only=args.only,
+            seeds=args.seeds,
+            epochs=args.epochs,
+            data=args.data,
+            device=args.device,
+        )
+        if args.command == "check":
+            print(ready.check(), end="")
+            return 0
+        folder = folder_of(args.experiment, args.data) if args.out is None else Path(args.out)
+        session = Session(ready, folder)
+        with on_signals() as stop:
+            outcome = session.run(args.fresh, args.quiet, stop)
+    if session is None:
+        print("stopped", file=sys.stderr)
+        return STOPPED
     if outcome is None or not outcome.finished:
         print(f"stopped; the same command continues after the last whole epoch (saved in {folder})", file=sys.stderr)
         return STOPPED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,9 @@ class Way:
             self._lengths = self._chunks.pieces.numpy().astype(np.int64)[:, None]
         with within(self._where):
             self._settings = {} if sampler else self._decided()
+        # What the sampler gets; options count more than `[batches]`.
+        shared = {key: value for key, value in run.batches.items() if key not in (*run.options, "strategy", "layout")}
+        self._given = {**run.options, **shared}
 
     def _decided(self) -> dict[str, Any]:
         """The settings of the planner, with what is recommended."""
@@ -151,10 +155,10 @@ class Way:
         """How batches are made, as the laboratory writes it."""
         run = self._run
         if self._sampler is not None:
-            options = ", ".join(f"{key} {value}" for key, value in run.options.items())
-            text = f"{run.sampler}({options})"
+            given = ", ".join(f"{key} {value}" for key, value in self._given.items())
+            text = f"{run.sampler}({given})"
         else:
-            made = self._planner(0).plan(0).settings
+            made = self._made
             text = f"{made['strategy']} {made['budget']} {made['shapes']} {made['arrange']}"
             if made["update"]:
                 text += f" update {made['update']}"
@@ -162,11 +166,29 @@ class Way:
                 text += f" accumulate {made['accumulate']} {made['steps']}"
             if made["cost_model"]:
                 text += f" cost-model {made['cost_model']}"
+            text += "".join(f" {key.replace('_', '-')} {made[key]}" for key in ("tail", "over_long") if key in run.batches)
             if self._chunks is not None:
                 text += f" chunks of {run.batches['chunk']}"
         if run.is_joined:
             text += ", each step as one packed row"
+        elif run.packed:
+            text += ", each batch as one packed row"
         return text + "".join(f", {key} {value}" for key, value in run.changed.items())
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that decides the batches, but the lengths."""
+        run = self._run
+        if self._sampler is not None:
+            made = {"sampler": run.sampler, "given": self._given, "packed": run.packed}
+        else:
+            made = {"plan": self._made, "chunk": run.batches.get("chunk")}
+        return {**made, "joined": run.is_joined}
+
+    @cached_property
+    def _made(self) -> dict[str, Any]:
+        """The settings of the plans, also those that are recommended or have their defaults."""
+        return self._planner(0).plan(0).settings
 
     def _planner(self, seed: int) -> lw.Planner:
         if seed not in self._planners:
@@ -204,9 +226,8 @@ class Way:
         return [step for step in steps if step], float(schedule.step_mix)
 
     def _by_sampler(self, sampler: Sampler, number: int, seed: int) -> list[list[Batch]]:
-        batches = {key: value for key, value in self._run.batches.items() if key not in ("strategy", "layout")}
         lengths = self._whole[:, 0] if self._whole.shape[1] == 1 else self._whole
-        made = sampler(lengths.copy(), number, seed, {**batches, **self._run.options})
+        made = sampler(lengths.copy(), number, seed, {**self._given})
         steps: list[list[Batch]] = []
         for step in made:
             steps.append([])

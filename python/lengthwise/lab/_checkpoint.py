@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -13,7 +14,8 @@ import torch
 
 from ..errors import FileError, StateError
 
-MAGIC = b"lengthwise training 1 sha256 "
+#: How files of this version begin.
+MAGIC = b"lengthwise training 2 sha256 "
 #: How files begin that have not their names yet.
 UNFINISHED = ".lengthwise-"
 
@@ -32,9 +34,17 @@ def write(path: Path, data: bytes) -> None:
             unfinished.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise FileError(
-            f"{path}: {error.strerror or error}", hint="make room there, or name another folder with `--out`"
-        ) from None
+        raise FileError(f"{path}: {error.strerror or error}", hint=_hint(error)) from None
+
+
+def _hint(error: OSError) -> str:
+    """What to do about a file that cannot be written."""
+    again = "; then run the same command again: it continues"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"free some space on the disk{again}"
+    if error.errno == errno.EFBIG:
+        return f"raise the limit on the size of files with `ulimit -f unlimited`{again}"
+    return "check that the folder exists and can be written to, or name another folder with `--out`"
 
 
 def save(path: Path, about: dict[str, Any], state: dict[str, Any]) -> None:
@@ -56,7 +66,9 @@ def load(path: Path, identity: str) -> tuple[dict[str, Any], bytes] | None:
         raise FileError(f"{path}: {error.strerror or error}", hint="make it readable, or begin anew with `--fresh`") from None
     again = "begin anew with `--fresh`, name another folder with `--out`, or delete this file to repeat this training only"
     head, _, content = data.partition(b"\n")
-    if not head.startswith(MAGIC) or head[len(MAGIC) :].decode("ascii", "replace") != hashlib.sha256(content).hexdigest():
+    if not head.startswith(MAGIC):
+        raise StateError(f"{path}: expected a checkpoint of this version, got one of another version or another file", hint=again)
+    if head[len(MAGIC) :].decode("ascii", "replace") != hashlib.sha256(content).hexdigest():
         raise StateError(f"{path}: the checkpoint is damaged: its checksum is not that of its content", hint=again)
     line, _, rest = content.partition(b"\n")
     about: dict[str, Any] = json.loads(line)

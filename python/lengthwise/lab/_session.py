@@ -90,6 +90,12 @@ class Prepared:
         table = dict(experiment.task if data is None else experiment.data)
         path = table.pop("path", None)
         self.data = data if data is not None or path is None else str(folder / path)
+        # What tells the task from others. Data that were moved are the same, as far as can be known.
+        self.source = {
+            "build": f"{getattr(build, '__module__', '')}:{getattr(build, '__qualname__', type(build).__name__)}",
+            "data": None if self.data is None else Path(self.data).name,
+            "task": table,
+        }
         self._tasks: dict[str, Any] = {}
         self.tasks: list[Any] = []
         self.ways: list[Way] = []
@@ -189,7 +195,7 @@ class Session:
             if fresh:
                 self._forget()
             trials = [
-                Trial(experiment, run, seed, task, way, device, self._checkpoints)
+                Trial(experiment, run, seed, task, prepared.source, way, device, self._checkpoints)
                 for seed in experiment.seeds
                 for run, task, way in zip(experiment.runs, prepared.tasks, prepared.ways, strict=True)
             ]
@@ -228,7 +234,7 @@ class Session:
     def _write(self, trials: list[Trial], device: Any) -> None:
         from ._checkpoint import write
 
-        experiment, task = self._prepared.experiment, self._prepared.tasks[0]
+        experiment, tasks = self._prepared.experiment, self._prepared.tasks
         notes = list(experiment.notes)
         joined = [run.name for run in experiment.runs if run.is_joined]
         if joined:
@@ -242,22 +248,29 @@ class Session:
                 notes.append(
                     f"{trial.label}: stopped after epoch {len(one.epochs)}, because its validation loss no longer fell."
                 )
-        learning = experiment.runs[0].learning
-        rate = "" if learning.rate is None else f", rate {learning.rate}"
+        told = [getattr(task, "about", {}) for task in tasks]
+        how = [run.learning for run in experiment.runs]
+        own = ["" if getattr(task, "optimizer", None) is None else "the task's optimizer" for task in tasks]
+        learning = [
+            _shared([by or one.optimizer for by, one in zip(own, how, strict=True)], "optimizers differ by run"),
+            _shared(["" if one.rate is None else f"rate {one.rate}" for one in how], "rates differ by run"),
+            _shared([one.schedule for one in how], "schedules differ by run"),
+            experiment.epochs,
+        ]
         about = {
-            **{str(key): str(value) for key, value in getattr(task, "about", {}).items()},
-            "sequences": f"{len(task.lengths)} for training",
-            "learning": f"{learning.optimizer}{rate}, {learning.schedule}, {experiment.epochs}",
+            **{str(key): _shared([str(one.get(key)) for one in told]) for one in told for key in one},
+            "sequences": _shared([f"{len(task.lengths)} for training" for task in tasks]),
+            "learning": ", ".join(filter(None, learning)),
             "engine": _name_of(device),
         }
         text = _records.to_jsonl(
             experiment.title,
             about,
-            getattr(task, "error", "error"),
+            getattr(tasks[0], "error", "error"),
             _measured(trials),
             notes,
             experiment.pairs,
-            getattr(task, "higher", ()),
+            getattr(tasks[0], "higher", ()),
         )
         write(self._folder / RESULTS, text.encode())
 
@@ -265,6 +278,11 @@ class Session:
 def _measured(trials: Sequence[Trial]) -> list[_records.Training]:
     """What was measured, up to where this experiment goes: a training that was kept may be further."""
     return [replace(trial.training, epochs=trial.training.epochs[: trial.run.epochs]) for trial in trials]
+
+
+def _shared(texts: Sequence[str], otherwise: str = "differs by run") -> str:
+    """What is said of all runs, if it is the same."""
+    return texts[0] if len(set(texts)) == 1 else otherwise
 
 
 def _name_of(device: Any) -> str:

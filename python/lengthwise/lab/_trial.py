@@ -33,7 +33,15 @@ class Trial:
     """A training, which can be saved after every epoch."""
 
     def __init__(
-        self, experiment: Experiment, run: Run, seed: int, task: Any, way: Way, device: torch.device, folder: Path
+        self,
+        experiment: Experiment,
+        run: Run,
+        seed: int,
+        task: Any,
+        source: dict[str, Any],
+        way: Way,
+        device: torch.device,
+        folder: Path,
     ) -> None:
         self._experiment, self.run, self._task, self._way, self._device = experiment, run, task, way, device
         self._random = Randomness(device)
@@ -46,10 +54,11 @@ class Trial:
         learning = run.learning
         self._identity = json.dumps(
             {
+                "task": source,
                 "model": run.model,
                 "learning": vars(learning),
                 "epochs": run.epochs if learning.depends_on_epochs else None,
-                "batches": self.training.settings,
+                "batches": way.identity,
                 "sequences": way.digest,
                 "seed": seed,
                 "device": device.type,
