@@ -373,9 +373,9 @@ def sizes() -> str:
         size, rate = name.split(" words, rate ")
         runs[int(size)].append((float(rate), mean(run["loss"] for run in found[name].values())))
     box = left, top, wide, high = 60, 14, WIDTH - 200, 260
-    across = lambda rate: left + (math.log2(rate / 6.25e-4) + 0.3) / 6.6 * wide
+    rates = sorted({rate for points in runs.values() for rate, _ in points})
+    across = lambda rate: left + (math.log2(rate / rates[0]) + 0.3) / (len(rates) - 0.4) * wide
     down = lambda loss: top + (math.log(1.1) - math.log(loss)) / math.log(1.1 / 0.175) * high
-    rates = [rate for rate, _ in runs[512]]
     parts = axes(across, down, [(rate, f"{rate:g}") for rate in rates], [(loss, f"{loss:g}") for loss in (0.2, 0.3, 0.5, 1)], box)
     parts.append(text(left + wide / 2, top + high + 38, "learning rate (Adam)", "middle", "small"))
     parts.append(text(8, 12, "loss", "start", "small"))
@@ -387,7 +387,7 @@ def sizes() -> str:
         parts.append(f'<circle class="ring" cx="{across(best[0]):.1f}" cy="{down(best[1]):.1f}" r="8"/>')
     caption = (
         "Loss on held-out sentences after six epochs, by the words in an update; mean of eight seeds. Circles: the best rate of each size. With four times "
-        "the data in an update, it is twice as high; for the largest updates it is the last one tried. Both axes are logarithmic."
+        "the data in an update, it is twice as high. Both axes are logarithmic."
     )
     return drawn(top + high + 46, parts, "Loss over learning rates for three sizes of updates", caption)
 

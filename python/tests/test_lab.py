@@ -771,7 +771,7 @@ def test_the_guide(capsys):
 
 
 def test_cells_that_can_be_trained_again():
-    """Every table has a cell in the script, and its result was kept."""
+    """The result of every cell was kept, and its experiment has the run."""
     folder = ROOT / "lab/experiments"
     spec = importlib.util.spec_from_file_location("rerun", folder / "rerun.py")
     rerun = importlib.util.module_from_spec(spec)

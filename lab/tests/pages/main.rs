@@ -20,8 +20,9 @@
 //! A cell has what its column and its row say together; `{}` leaves it as it is written. `show` is a key of the
 //! summary (`lengthwise-lab report FILE --json`); `than` compares with another run, seed by seed; with `at`, an
 //! epoch of the first run, `show = "loss"` is the loss at equal time; with `epoch`, `show = "seconds"` is the time of that
-//! epoch; `suffix` is the end of a run's name. Numbers of a paper, and settings, stand between `<!-- paper
-//! -->` or `<!-- setting -->` and `<!-- end -->`.
+//! epoch; `suffix` is the end of a run's name. With `mode = "sync"` (or another) and `workers = 1024`, `show = "idle"`,
+//! `"seconds"` or `"steps"` is what was computed for so many workers (`scaling`). Numbers of a paper, and settings, stand
+//! between `<!-- paper -->` or `<!-- setting -->` and `<!-- end -->`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 

@@ -101,7 +101,8 @@ fn inline(page: &str, results: &Results) -> Result<String, String> {
     while let Some(at) = rest.find(BEGIN) {
         let line = text.matches('\n').count() + rest[..at].matches('\n').count() + 1;
         let wrong = |why: &str| format!("line {line}: {why}");
-        if at == 0 || rest[..at].ends_with('\n') {
+        let before = rest[..at].trim_end_matches(' ');
+        if before.is_empty() || before.ends_with('\n') {
             return Err(wrong(
                 "a line that begins with a comment is no Markdown: move it behind a word",
             ));
@@ -132,16 +133,18 @@ struct Asked {
 
 #[cfg(test)]
 mod tests {
-    use lengthwise_lab::report::Training;
+    use lengthwise_lab::report::{Scaling, Training};
 
     use super::*;
 
     /// Two runs of three seeds: the second takes three quarters of the time, and has errors that differ by chance.
     fn results() -> Results {
         let (mut heads, mut lines) = (Vec::new(), String::new());
-        for (seed, one, other) in [(1, 0.10, 0.12), (2, 0.12, 0.11), (3, 0.11, 0.13)] {
+        for (seed, one, other, share) in
+            [(1, 0.10, 0.12, 0.74), (2, 0.12, 0.11, 0.75), (3, 0.11, 0.13, 0.76)]
+        {
             let seconds = 4.0 + 0.1 * f64::from(seed);
-            for (name, seconds, error) in [("one", seconds, one), ("other", 0.75 * seconds, other)]
+            for (name, seconds, error) in [("one", seconds, one), ("other", share * seconds, other)]
             {
                 let run = heads.len();
                 heads.push(serde_json::json!({ "name": name, "settings": "", "seed": seed }));
@@ -157,7 +160,17 @@ mod tests {
             "version": 1, "title": "", "about": [], "error": "error rate", "runs": heads, "notes": [],
         });
         let mut results = Results::default();
-        results.put("made", Training::from_jsonl(&format!("{head}\n{lines}")).unwrap());
+        let mut made = Training::from_jsonl(&format!("{head}\n{lines}")).unwrap();
+        made.scaling = [("sync", 0.25), ("other, average", 0.125)]
+            .map(|(name, idle)| Scaling {
+                name: name.into(),
+                workers: 64,
+                steps: 10,
+                seconds: 0.5,
+                idle,
+            })
+            .to_vec();
+        results.put("made", made);
         results
     }
 
@@ -222,6 +235,26 @@ s<!-- end --> and no more.
         assert_eq!(asked(parts), Ok("3.15 s".into()));
         let wrong = "line 1: expected `show = \"seconds\"` with `epoch`, got \"loss\"";
         assert_eq!(ask(r#"show = "loss", epoch = 1"#), Err(wrong.into()));
+    }
+
+    #[test]
+    fn what_more_workers_would_take() {
+        let ask = |query: &str| asked(&format!("{query}, times = 100, as = \"0.0 %\""));
+        let idle = |run: &str, mode: &str, workers: u32| {
+            ask(&format!("run = {run:?}, mode = {mode:?}, workers = {workers}, show = \"idle\""))
+        };
+        // Of a run, or of all.
+        assert_eq!(idle("other", "average", 64), Ok("12.5 %".into()));
+        assert_eq!(idle("one", "sync", 64), Ok("25.0 %".into()));
+        let steps = r#"run = "one", mode = "sync", workers = 64, show = "steps", as = "0""#;
+        assert_eq!(asked(steps), Ok("10".into()));
+        let none = |text: &str| Err(format!("line 1: made: {text}"));
+        assert_eq!(idle("one", "average", 64), none("one has no scaling to 64 workers, average"));
+        assert_eq!(idle("one", "sync", 65), none("one has no scaling to 65 workers, sync"));
+        let wrong = ask(r#"run = "one", mode = "sync", workers = 64, show = "loss""#).unwrap_err();
+        assert!(wrong.contains("expected `show` of idle, seconds or steps"), "{wrong}");
+        let half = ask(r#"run = "one", workers = 64, show = "idle""#).unwrap_err();
+        assert!(half.contains("expected `mode` and `workers` together"), "{half}");
     }
 
     #[test]

@@ -23,6 +23,9 @@ pub(crate) struct Query {
     at: Option<u32>,
     /// The epoch of the run whose seconds are shown.
     epoch: Option<u32>,
+    /// The mode and the number of workers that an epoch was computed for, with `idle`, `seconds` or `steps`.
+    mode: Option<String>,
+    workers: Option<u32>,
     /// Whether a comparison is shown relative to the other run.
     relative: Option<bool>,
     /// What numbers are multiplied by, such as 100 for percent.
@@ -34,7 +37,20 @@ pub(crate) struct Query {
 
 impl Query {
     pub(crate) fn is_empty(&self) -> bool {
-        let Query { file, run, suffix, show, than, at, epoch, relative, times, pattern } = self;
+        let Query {
+            file,
+            run,
+            suffix,
+            show,
+            than,
+            at,
+            epoch,
+            mode,
+            workers,
+            relative,
+            times,
+            pattern,
+        } = self;
         file.is_none()
             && run.is_none()
             && suffix.is_none()
@@ -42,6 +58,8 @@ impl Query {
             && than.is_none()
             && at.is_none()
             && epoch.is_none()
+            && mode.is_none()
+            && workers.is_none()
             && relative.is_none()
             && times.is_none()
             && pattern.is_none()
@@ -58,6 +76,8 @@ impl Query {
             than: one.than.or(other.than),
             at: one.at.or(other.at),
             epoch: one.epoch.or(other.epoch),
+            mode: one.mode.or(other.mode),
+            workers: one.workers.or(other.workers),
             relative: one.relative.or(other.relative),
             times: one.times.or(other.times),
             pattern: one.pattern.or(other.pattern),
@@ -103,6 +123,29 @@ impl Results {
         (!seconds.is_empty()).then(|| seconds.iter().sum::<f64>() / seconds.len() as f64)
     }
 
+    /// What an epoch would take with so many workers. Where all runs batch alike, it is that of each of them.
+    fn scaling(
+        &self,
+        (file, run): (&str, &str),
+        mode: &str,
+        workers: u32,
+        show: &str,
+    ) -> Result<f64, String> {
+        let names = [format!("{run}, {mode}"), mode.to_owned()];
+        let mut all = self.trainings[file].scaling.iter();
+        let one = all.find(|one| one.workers == workers && names.contains(&one.name));
+        let one = one
+            .ok_or_else(|| format!("{file}: {run} has no scaling to {workers} workers, {mode}"))?;
+        match show {
+            "idle" => Ok(one.idle),
+            "seconds" => Ok(one.seconds),
+            "steps" => Ok(one.steps as f64),
+            _ => Err(format!(
+                "expected `show` of idle, seconds or steps with `workers`, got {show:?}"
+            )),
+        }
+    }
+
     pub(crate) fn answer(&self, query: &Query) -> Result<Answer, String> {
         let (Some(file), Some(run), Some(show), Some(pattern)) =
             (&query.file, &query.run, &query.show, &query.pattern)
@@ -127,12 +170,17 @@ impl Results {
             }
             None => None,
         };
+        if query.mode.is_some() != query.workers.is_some() {
+            return Err(format!("expected `mode` and `workers` together, got {query:?}"));
+        }
         if query.epoch.is_some() && show != "seconds" {
             return Err(format!("expected `show = \"seconds\"` with `epoch`, got {show:?}"));
         }
         let measure = if at.is_some() { "loss_at_equal_time" } else { show.as_str() };
         let (values, chance) = if let Some(epoch) = query.epoch {
             (self.seconds(file, run, epoch).into_iter().collect(), false)
+        } else if let (Some(mode), Some(workers)) = (&query.mode, query.workers) {
+            (vec![self.scaling((file, run), mode, workers, show)?], false)
         } else if let Some(than) = &query.than {
             let is = |one: &Value| {
                 let epoch = query.at.map_or(Value::Null, Value::from);
