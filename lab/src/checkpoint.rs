@@ -136,7 +136,7 @@ pub(crate) fn parse(
     read(data, model, identity).map_err(|what| {
         Error::new(
             format!("{}: {what}", path.display()),
-            "name another folder with `--out`, or begin anew with `--fresh`",
+            "begin anew with `--fresh`, name another folder with `--out`, or delete this file to repeat this training only",
         )
     })
 }

@@ -55,7 +55,7 @@ pub struct Experiment {
     pub data: Table,
     /// How often all sequences are seen, where a run does not say.
     pub epochs: u32,
-    /// Where parameters and plans begin; each run is trained from each.
+    /// Where parameters and plans begin, from 0; each run is trained from each.
     #[serde(default = "first_seed")]
     pub seeds: Vec<u64>,
     /// How large the model is.
@@ -325,11 +325,15 @@ impl Experiment {
         if experiment.runs.is_empty() {
             return Err(wrong("there is nothing to run".into(), "give it a [[run]]"));
         }
+        if experiment.seeds.is_empty() {
+            return Err(wrong("there are no seeds".into(), "set for example seeds = [1, 2, 3]"));
+        }
         let epochs = experiment.runs.iter().filter_map(|run| run.epochs);
-        if experiment.seeds.is_empty()
-            || epochs.chain([experiment.epochs]).any(|epochs| epochs == 0)
-        {
-            return Err(wrong("seeds and epochs are from 1".into(), "say for example seeds = [1]"));
+        if epochs.chain([experiment.epochs]).any(|epochs| epochs == 0) {
+            return Err(wrong(
+                "expected epochs from 1, got 0".into(),
+                "set for example epochs = 10",
+            ));
         }
         for (at, run) in experiment.runs.iter().enumerate() {
             if experiment.runs[..at].iter().any(|other| other.name == run.name) {

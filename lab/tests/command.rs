@@ -199,6 +199,29 @@ fn what_is_kept_of_other_settings_is_not_gone_on_with() {
 }
 
 #[test]
+fn a_damaged_checkpoint_is_deleted_to_repeat_its_training_only() {
+    let folder = small();
+    let path = folder.path();
+    let small = ["run", "small.toml", "--device", "cpu", "--epochs", "1"];
+    let results = || {
+        let text = fs::read_to_string(path.join("runs/small/results.jsonl")).unwrap();
+        let runs = Training::from_jsonl(&text).unwrap().runs;
+        runs.iter().map(|run| run.epochs[0].loss).collect::<Vec<f64>>()
+    };
+    assert!(run(path, &small).status.success());
+    let (before, file) = (results(), "runs/small/checkpoints/01-random-seed-1.safetensors");
+    fs::write(path.join(file), "damaged").unwrap();
+    let error = refused(path, &small);
+    assert!(error.contains(file) && error.contains("or delete this file to repeat"), "{error}");
+    fs::remove_file(path.join(file)).unwrap();
+    let output = run(path, &small);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let told = text(&output.stderr);
+    assert!(told.contains("random, seed 1: epoch 1/1") && !told.contains("ü, seed 1"), "{told}");
+    assert_eq!(results(), before);
+}
+
+#[test]
 fn experiments_that_make_no_sense_are_refused_by_line() {
     let folder = small();
     let path = folder.path();
@@ -214,7 +237,8 @@ fn experiments_that_make_no_sense_are_refused_by_line() {
     assert!(packed.contains("the run \"random\" packs several sequences into a row"), "{packed}");
     assert!(with("units = 12", "unit = 12").contains("unknown field `unit`"));
     assert!(with("units = 12", "units = 0").contains("without layers or units"));
-    assert!(with("epochs = 3", "epochs = 0").contains("from 1"));
+    assert!(with("epochs = 3", "epochs = 0").contains("expected epochs from 1, got 0"));
+    assert!(with("epochs = 3", "epochs = 3\nseeds = []").contains("there are no seeds"));
     assert!(with("semi sorted/ü", "random").contains("two runs are called \"random\""));
     assert!(
         with("kind = \"handwriting\"", "kind = \"music\"").contains("there is no kind `music`")
@@ -307,6 +331,10 @@ fn the_same_seed_twice_is_no_second_seed() {
     fs::write(path.join("x.toml"), SMALL.replace("epochs = 3", "epochs = 3\nseeds = [1, 1]"))
         .unwrap();
     assert!(refused(path, &["check", "x.toml"]).contains("x.toml: the seed 1 is given twice"));
+    // The first seed of many programs.
+    fs::write(path.join("x.toml"), SMALL.replace("epochs = 3", "epochs = 1\nseeds = [0]")).unwrap();
+    let output = run(path, &["run", "x.toml", "-q"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
 }
 
 #[test]
@@ -423,6 +451,10 @@ fn a_run_can_have_epochs_of_its_own() {
     }
     let joined = run(path, &["report", "a", "b", "--results-output", "joined.jsonl"]);
     assert!(joined.status.success(), "{}", text(&joined.stderr));
+    // Parts of another model are no parts of it.
+    results(&["small.toml", "--only", "random", "--seeds", "2", "--units", "13", "-o", "other"]);
+    let error = refused(path, &["report", "a", "other"]);
+    assert!(error.contains("other: expected the model of the first results, \"1 LSTM"), "{error}");
     fs::write(path.join("x.toml"), format!("{SMALL}epochs = 0\n")).unwrap();
     assert!(refused(path, &["run", "x.toml"]).contains("from 1"));
 }

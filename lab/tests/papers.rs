@@ -68,21 +68,43 @@ fn pen(folder: &Path) {
     fs::write(folder.join("index.csv"), index).unwrap();
 }
 
-/// Trains every run of an experiment for an epoch of a tiny model. The task as it was read, and the runs.
+/// Trains every run of an experiment for an epoch of a tiny model, and checks that it was the epoch that was planned.
 fn trained(name: &str, data: fn(&Path)) -> Training {
     let folder = tempfile::tempdir().unwrap();
     data(folder.path());
-    let output = Command::new(env!("CARGO_BIN_EXE_lengthwise-lab"))
-        .current_dir(folder.path())
-        .stdin(Stdio::null())
-        .args(["run", name, "--data", ".", "--out", "out", "--device", "cpu", "-q"])
-        .args(["--epochs", "1", "--units", "8", "--seeds", "1"])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    let lab = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_lengthwise-lab"))
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .args(arguments)
+            .args(["--data", ".", "--epochs", "1", "--units", "8", "--seeds", "1"])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let planned = lab(&["check", name]);
+    lab(&["run", name, "--out", "out", "--device", "cpu", "-q"]);
     let results = fs::read_to_string(folder.path().join("out/results.jsonl")).unwrap();
     let training = Training::from_jsonl(&results).unwrap();
-    assert!(training.runs.iter().all(|run| run.epochs.len() == 1), "{name}");
+    let about = |key: &str| &training.about.iter().find(|(what, _)| what == key).unwrap().1;
+    let sequences = about("sequences").split_once(" for training, ").unwrap().0.parse().unwrap();
+    let frames = training.runs[0].epochs[0].frames;
+    for run in &training.runs {
+        assert_eq!(run.epochs.len(), 1, "{name}: {}", run.name);
+        let epoch = &run.epochs[0];
+        // Every sequence once, whole or in pieces.
+        assert_eq!((epoch.sequences, epoch.frames), (sequences, frames), "{name}: {}", run.name);
+        // One worker takes a step for every batch of the plan.
+        assert_eq!(epoch.steps, epoch.batches, "{name}: {}", run.name);
+        let padding = 100.0 * (1.0 - epoch.frames as f64 / epoch.cells as f64);
+        let (batches, shapes) = (epoch.batches, epoch.shapes);
+        let expected = format!(
+            "{:24} {batches:>5} batches, padding {padding:>5.1} %, {shapes} shapes ",
+            run.name
+        );
+        assert!(planned.contains(&expected), "{name}: expected {expected:?}, got\n{planned}");
+    }
     training
 }
 

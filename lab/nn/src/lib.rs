@@ -3,8 +3,8 @@
 //! A batch is a rectangle of time steps and rows, and every row has a length. Layers take and give
 //! rectangles, and keep what their backward pass needs. Padding changes nothing: beyond its length a row
 //! is zero in every output, and the backward direction of a layer begins at the end of each row. Nothing is
-//! computed for padding, but for the attention of a CUDA device. Results are the same for every number of
-//! threads.
+//! computed for padding, except in frames [with padding](Frame::with_padding) and in the attention of a CUDA
+//! device. Results are the same for every number of threads.
 #![allow(
     clippy::many_single_char_names,
     clippy::similar_names,

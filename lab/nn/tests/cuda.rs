@@ -3,7 +3,7 @@
 #![cfg(feature = "cuda")]
 #![expect(clippy::print_stderr, reason = "says how far apart the two are, and what is left out")]
 
-use std::sync::OnceLock;
+use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use lengthwise_nn::{
     Attention, Cpu, Cuda, Embedding, Engine, EngineError, Frame, Linear, Loss, Recurrent, Rule,
@@ -22,21 +22,26 @@ fn labels(count: usize, most: usize) -> Vec<u32> {
     (0..count).map(|i| ((3 * i + i / 5 + i * i / 7) % most) as u32).collect()
 }
 
-/// A device, if there is one.
-fn device() -> Option<Cuda> {
-    match Cuda::new(0) {
-        Ok(cuda) => Some(cuda),
-        Err(error) => {
-            eprintln!("nothing compared: {error}");
-            None
-        }
-    }
+/// Of two open devices, only one may be at work: blocks of a recurrent layer want it to themselves.
+static AT_WORK: RwLock<()> = RwLock::new(());
+
+fn open() -> Result<Cuda, EngineError> {
+    Cuda::new(0).inspect_err(|error| eprintln!("nothing compared: {error}"))
 }
 
-/// One device for all comparisons, if there is one: to open it takes longer than most of them.
-fn shared() -> Option<&'static Cuda> {
-    static SHARED: OnceLock<Option<Cuda>> = OnceLock::new();
-    SHARED.get_or_init(device).as_ref()
+/// One device for all tests, if there is one: to open it takes longer than most comparisons.
+fn shared() -> Result<(RwLockReadGuard<'static, ()>, &'static Cuda), &'static EngineError> {
+    static SHARED: OnceLock<Result<Cuda, EngineError>> = OnceLock::new();
+    let cuda = SHARED.get_or_init(open).as_ref()?;
+    Ok((AT_WORK.read().unwrap_or_else(PoisonError::into_inner), cuda))
+}
+
+/// A device whose memory no other test uses, while all others wait.
+fn alone() -> Option<(RwLockWriteGuard<'static, ()>, Cuda)> {
+    // Where there is none, this says so once.
+    drop(shared().ok()?);
+    let turn = AT_WORK.write().unwrap_or_else(PoisonError::into_inner);
+    Some((turn, open().ok()?))
 }
 
 /// The numbers of a loss, with its gradient.
@@ -49,7 +54,7 @@ fn of_loss<E: Engine>(engine: &E, loss: &Loss<E::Buffer>) -> Result<Vec<Vec<f32>
 /// device computes a second time, which must be the same to the last bit.
 macro_rules! compare {
     ($function:ident($($argument:expr),*)) => {
-        if let Some(cuda) = shared() {
+        if let Ok((_turn, cuda)) = shared() {
             let what = concat!(stringify!($function), $(" ", stringify!($argument)),*);
             let expected = $function(&Cpu, $($argument),*).unwrap();
             let found = $function(cuda, $($argument),*).unwrap();
@@ -296,7 +301,7 @@ fn training<E: Engine>(engine: &E, units: usize, frame: &Frame) -> Results {
 
 #[test]
 fn a_machine_without_cuda_says_so() {
-    if let Err(error) = Cuda::new(0) {
+    if let Err(error) = shared() {
         let text = error.to_string();
         assert!(text.contains("CUDA") || text.contains("cuBLAS"), "{text}");
     }
@@ -392,7 +397,7 @@ fn training_steps() {
 /// What a layer keeps for the way back is of the positions of a batch.
 #[test]
 fn padding_takes_little_memory() {
-    let Some(cuda) = device() else { return };
+    let Some((_turn, cuda)) = alone() else { return };
     let lengths: Vec<usize> = (0..16).map(|row| 400 - 24 * row).collect();
     let [skipped, computed] =
         [frame(400, &lengths), frame(400, &lengths).with_padding()].map(|frame| {
@@ -407,7 +412,7 @@ fn padding_takes_little_memory() {
 /// The engine can be asked for the most memory that was in use, and using it again takes no more.
 #[test]
 fn memory_is_counted_and_used_again() {
-    let Some(cuda) = device() else { return };
+    let Some((_turn, cuda)) = alone() else { return };
     cuda.reset_peak();
     let before = cuda.peak_bytes();
     drop(cuda.zeros(1000).unwrap());
@@ -427,7 +432,7 @@ fn memory_is_counted_and_used_again() {
 /// What has two owners is copied before one changes it.
 #[test]
 fn a_changed_output_leaves_the_way_back_alone() {
-    let Some(cuda) = device() else { return };
+    let Ok((_turn, cuda)) = shared() else { return };
     let layer = Recurrent { inputs: 2, units: 3, both: true };
     let frame = Frame::new(4, vec![4, 2]);
     let parameters = cuda.upload(wave(layer.parameters(), 0.3, 0.5)).unwrap();
@@ -458,7 +463,7 @@ fn a_changed_output_leaves_the_way_back_alone() {
 
 #[test]
 fn wrong_sizes_are_refused() {
-    let Some(cuda) = device() else { return };
+    let Ok((_turn, cuda)) = shared() else { return };
     let x = cuda.zeros(10).unwrap();
     let layer = Linear { inputs: 3, outputs: 2 };
     assert!(cuda.linear(layer, &cuda.zeros(8).unwrap(), 0, &x).is_err());

@@ -4,8 +4,18 @@
 #![expect(clippy::print_stderr, reason = "says how far apart results are, and what is left out")]
 
 #[cfg(feature = "cuda")]
-use lengthwise_nn::Cuda;
+use std::sync::OnceLock;
+
 use lengthwise_nn::{Attention, Cpu, Embedding, Engine, Frame, Linear, Recurrent, Tape};
+#[cfg(feature = "cuda")]
+use lengthwise_nn::{Cuda, EngineError};
+
+/// One device for all tests, if there is one: a program should not have two.
+#[cfg(feature = "cuda")]
+fn shared() -> &'static Result<Cuda, EngineError> {
+    static SHARED: OnceLock<Result<Cuda, EngineError>> = OnceLock::new();
+    SHARED.get_or_init(|| Cuda::new(0))
+}
 
 /// Calls a function with the processor, and with a CUDA device if there is one. After the engine comes how far results
 /// of sums in another order may be apart, as a share of the largest.
@@ -13,8 +23,8 @@ macro_rules! on_engines {
     ($function:ident) => {
         $function(&Cpu, 2e-6);
         #[cfg(feature = "cuda")]
-        match Cuda::new(0) {
-            Ok(cuda) => $function(&cuda, 1e-5),
+        match shared() {
+            Ok(cuda) => $function(cuda, 1e-5),
             Err(error) => eprintln!("not on a CUDA device: {error}"),
         }
     };

@@ -56,6 +56,8 @@ pub(super) enum Untested {
     Diverged,
     /// There are no values, or some are no numbers.
     NoNumbers,
+    /// Every seed has the same difference, so that it is not known how much it varies.
+    NoSpread,
 }
 
 /// What the seeds show.
@@ -111,10 +113,12 @@ impl<'a> Compared<'a> {
         self.with_first(first, name)?.found.ok()
     }
 
-    /// The smallest effects of such comparisons: the least and the most.
+    /// The smallest effects of such comparisons: the least and the most. Where nothing differs, none is known.
     pub(super) fn smallest(&self, which: impl Fn(&Comparison<'a>) -> bool) -> Option<(f64, f64)> {
         let such = || self.comparisons.iter().filter(|one| which(one));
-        let all = || such().filter_map(|one| Some(one.found.ok()?.smallest));
+        let all = || {
+            such().filter_map(|one| Some(one.found.ok()?.smallest)).filter(|effect| *effect > 0.0)
+        };
         Some((all().reduce(f64::min)?, all().reduce(f64::max)?))
     }
 
@@ -242,14 +246,10 @@ fn difference(
     if before.is_empty() || after.is_empty() {
         return Err(Untested::NoNumbers);
     }
-    let count = shared().count();
-    if count < 2 {
-        return Err(Untested::Seeds(count));
-    }
     let ratio = measure.is_ratio();
     let gap =
         |(before, after): (f64, f64)| if ratio { (after / before).ln() } else { after - before };
-    let paired = Paired::of(&shared().map(gap).collect::<Vec<_>>()).ok_or(Untested::NoNumbers)?;
+    let paired = Paired::of(&shared().map(gap).collect::<Vec<_>>())?;
     let before = mean(&shared().map(|(before, _)| before).collect::<Vec<_>>());
     let scale = |value: f64| if ratio { value.exp() } else { value };
     Ok(Difference {

@@ -52,8 +52,8 @@ pub(super) struct Shown {
     pub(super) interval: String,
     pub(super) p: String,
     pub(super) beyond_chance: bool,
-    /// From which difference on these seeds would see it.
-    pub(super) smallest: String,
+    /// From which difference on these seeds would see it, if that is known.
+    pub(super) smallest: Option<String>,
 }
 
 impl Training {
@@ -62,8 +62,7 @@ impl Training {
         let compared = self.compared(rows);
         let any = compared.first()?;
         let first = one_line(rows.first()?.name);
-        let untested =
-            untested(&compared, self.runs.iter().all(|run| run.seed == self.runs[0].seed));
+        let untested = self.untested(&compared);
         let tested = |one: &&Compared<'_>| one.tests > 0;
         let columns: Vec<_> = compared.iter().filter(tested).map(|one| self.column(one)).collect();
         if columns.is_empty() {
@@ -78,9 +77,11 @@ impl Training {
             first,
             names: any.comparisons.iter().map(name).collect(),
             columns,
-            seen: Some(format!(
-                "The smallest differences that these seeds find with a probability of 80 %: {seen}."
-            )),
+            seen: (!seen.is_empty()).then(|| {
+                format!(
+                    "The smallest differences that these seeds find with a probability of 80 %: {seen}."
+                )
+            }),
             untested,
         })
     }
@@ -109,6 +110,41 @@ impl Training {
         }
     }
 
+    /// What two rows that were not tested lack, once for each reason.
+    fn untested(&self, compared: &[Compared<'_>]) -> Vec<String> {
+        let one_seed = self.runs.iter().all(|run| run.seed == self.runs[0].seed);
+        let mut told = Vec::new();
+        let all =
+            compared.iter().flat_map(|all| all.comparisons.iter().map(|one| (all.measure, one)));
+        for (measure, one) in all {
+            let (from, to) = (one_line(one.from), one_line(one.to));
+            let why = match one.found {
+                Err(Untested::Seeds(_)) if one_seed => {
+                    "One seed cannot show whether differences are chance: train with more, such as `--seeds 1,2,3`."
+                        .to_owned()
+                }
+                Err(Untested::Seeds(0)) => {
+                    format!("{from} and {to} have no seed in common, so they are not compared.")
+                }
+                Err(Untested::Seeds(_)) => {
+                    format!("{from} and {to} have one seed in common, which cannot show whether a difference is chance.")
+                }
+                Err(Untested::NoSpread) => {
+                    format!(
+                        "The {} of {to} differs from that of {from} by the same amount with every seed. Without spread \
+                         there is no test and no star: train with more seeds.",
+                        self.name_of(measure)
+                    )
+                }
+                Ok(_) | Err(Untested::Diverged | Untested::NoNumbers) => continue,
+            };
+            if !told.contains(&why) {
+                told.push(why);
+            }
+        }
+        told
+    }
+
     /// What is measured, in a sentence.
     pub(super) fn name_of(&self, measure: Measure<'_>) -> String {
         match measure {
@@ -119,31 +155,6 @@ impl Training {
             Measure::More(name) => one_line(name),
         }
     }
-}
-
-/// What two rows that were not tested lack, once for each reason.
-fn untested(compared: &[Compared<'_>], one_seed: bool) -> Vec<String> {
-    let mut told = Vec::new();
-    for one in compared.iter().flat_map(|all| &all.comparisons) {
-        let (from, to) = (one_line(one.from), one_line(one.to));
-        let why = match one.found {
-            Err(Untested::Seeds(_)) if one_seed => {
-                "One seed cannot show whether differences are chance: train with more, such as `--seeds 1,2,3`."
-                    .to_owned()
-            }
-            Err(Untested::Seeds(0)) => {
-                format!("{from} and {to} have no seed in common, so they are not compared.")
-            }
-            Err(Untested::Seeds(_)) => {
-                format!("{from} and {to} have one seed in common, which cannot show whether a difference is chance.")
-            }
-            Ok(_) | Err(Untested::Diverged | Untested::NoNumbers) => continue,
-        };
-        if !told.contains(&why) {
-            told.push(why);
-        }
-    }
-    told
 }
 
 /// A difference in the units that it is read in.
@@ -163,7 +174,7 @@ pub(super) fn shown(measure: Measure<'_>, found: &Difference) -> Shown {
         interval,
         p: probability(found.corrected),
         beyond_chance: found.beyond_chance(),
-        smallest: effect(measure, found.smallest),
+        smallest: (found.smallest > 0.0).then(|| effect(measure, found.smallest)),
     }
 }
 

@@ -104,7 +104,7 @@ mod tests {
     fn losses_are_those_of_the_models_that_there_are() {
         let runs = vec![
             of("a", 1, 4.0, &[0.5, 0.4, 0.3, 0.2]),
-            of("a", 2, 5.0, &[0.5, 0.4, 0.3, 0.2]),
+            of("a", 2, 5.0, &[0.5, 0.45, 0.35, 0.2]),
             // After 4 and 8 seconds this has had two and five epochs, after 5 and 10 three and all.
             of("b", 2, 1.6, &[0.1, 0.2, 0.3, 0.4, 0.5, 0.6]),
             of("b", 1, 1.6, &[0.1, 0.2, 0.3, 0.4, 0.5, 0.6]),
@@ -124,7 +124,7 @@ mod tests {
             let gap = found.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(found.len() == expected.len() && gap < 1e-12, "{found:?}");
         };
-        near(values(0, 2), &[0.4, 0.4]);
+        near(values(0, 2), &[0.4, 0.45]);
         near(values(1, 1), &[0.2, 0.3]);
         near(values(1, 2), &[0.5, 0.6]);
         // It was done long before; the slow one has no epoch yet.

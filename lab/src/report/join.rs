@@ -1,5 +1,7 @@
 //! One training from the parts of it that several processes or machines did.
 
+use std::collections::BTreeSet;
+
 use super::{
     records::Training,
     row::{diverged, last_epoch},
@@ -11,8 +13,12 @@ impl Training {
     ///
     /// # Errors
     ///
-    /// If it is another experiment, or has a run with a seed that is there already.
+    /// If it is another experiment, was trained on other data or with other settings as far as its header says, or
+    /// has a run with a seed that is there already.
     pub fn join(&mut self, mut other: Self) -> Result<(), Error> {
+        let names =
+            |of: &Self| of.runs.iter().map(|run| run.name.clone()).collect::<BTreeSet<String>>();
+        let same_runs = names(self) == names(&other);
         // What was not begun in one part may have been done in another.
         for part in [&mut *self, &mut other] {
             part.runs.retain(|run| !run.epochs.is_empty());
@@ -27,6 +33,7 @@ impl Training {
                 ));
             }
         }
+        self.same_about(&other, same_runs)?;
         for run in &other.runs {
             if let Some(own) = self.runs.iter().find(|own| own.name == run.name) {
                 if own.settings != run.settings {
@@ -66,10 +73,43 @@ impl Training {
         Ok(())
     }
 
+    /// Refuses a part that says something else of the data, the model or the learning.
+    fn same_about(&self, other: &Self, same_runs: bool) -> Result<(), Error> {
+        let mut all = self.about.iter().chain(&other.about);
+        let pytorch = all.any(|(what, value)| what == "engine" && value.contains("PyTorch"));
+        for (what, own) in &self.about {
+            let its = other.about.iter().find(|(key, _)| key == what).map(|(_, value)| value);
+            let told = |value| common(what, value, pytorch, same_runs);
+            if let (Some(own), Some(its)) = (told(own), its.and_then(|its| told(its)))
+                && own != its
+            {
+                return Err(Error::new(
+                    format!("expected the {what} of the first results, {own:?}, got {its:?}"),
+                    "give parts that were trained on the same data, with the same model and settings",
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// The most epochs of this run from any seed, but for those that ended early.
     fn goal(&self, name: &str) -> Option<u32> {
         let of_run = self.runs.iter().filter(|run| run.name == name);
         of_run.filter(|run| !run.ended && !diverged(run)).map(last_epoch).max()
+    }
+}
+
+/// What all parts of an experiment must say in an entry of `about`, if they must say the same.
+fn common<'a>(what: &str, value: &'a str, pytorch: bool, same_runs: bool) -> Option<&'a str> {
+    match what {
+        "engine" => None,
+        // Other machines can have the data in other folders.
+        "task" if !value.contains(" generated with seed ") => None,
+        // There, every run can have its own model and its own rate, and this is about the runs that were chosen.
+        _ if pytorch && (!same_runs || value.contains(" by run")) => None,
+        // Epochs are those of the runs that were chosen, and are compared run by run.
+        "learning" => value.rsplit_once(", ").map(|(settings, _epochs)| settings),
+        _ => Some(value),
     }
 }
 
@@ -109,6 +149,65 @@ mod tests {
         // A row for each name, of twice as many seeds.
         assert_eq!(rows(&whole), before);
         assert_eq!(Training::from_jsonl(&whole.to_jsonl()).unwrap(), whole);
+    }
+
+    #[test]
+    fn parts_are_of_the_same_data_and_model() {
+        // The runs of one part are all or only the second; it was trained by this program or with PyTorch.
+        let join = |entry: (&str, &str), its: &str, all: bool, engine: &str| {
+            let about = |value: &str| {
+                let entries = [("engine", engine), (entry.0, value)];
+                entries.map(|(what, value)| (what.to_owned(), value.to_owned())).to_vec()
+            };
+            let mut part = Training { about: about(its), ..other() };
+            part.runs.retain(|run| all || run.name != "shuffled");
+            Training { about: about(entry.1), ..training() }
+                .join(part)
+                .map_err(|error| error.to_string())
+        };
+        let (here, torch) = ("the processor, 1 thread", "NVIDIA H200, PyTorch 2.11.0");
+        let sequences = ("sequences", "540 for training, 318 for validation");
+        let fewer = "540 for training, 31 for validation";
+        let error = join(sequences, fewer, true, here).unwrap_err();
+        let expected = "expected the sequences of the first results, \"540 for training, 318 for validation\", got \"540 ";
+        assert!(error.starts_with(expected), "{error}");
+        for all in [true, false] {
+            for (what, own, its) in [
+                ("sequences", sequences.1, fewer),
+                (
+                    "model",
+                    "1 LSTM layer of 48 units, both directions",
+                    "1 LSTM layer of 49 units, both directions",
+                ),
+                (
+                    "learning",
+                    "adam, rate 0.005, constant, 5 epochs",
+                    "adam, rate 0.01, constant, 5 epochs",
+                ),
+                (
+                    "task",
+                    "voice (voice generated with seed 1)",
+                    "voice (voice generated with seed 2)",
+                ),
+            ] {
+                assert!(join((what, own), own, all, here).is_ok(), "{what}");
+                let error = join((what, own), its, all, here).unwrap_err();
+                assert!(error.starts_with(&format!("expected the {what} of ")), "{error}");
+                assert_eq!(join((what, own), its, all, torch).is_ok(), !all, "{what}");
+            }
+            // The same data can be in another folder.
+            join(("task", "digits (data/digits)"), "digits (/tmp/digits)", all, here).unwrap();
+        }
+        // Runs may have other numbers of epochs, and in PyTorch other rates, of which the first part has only some.
+        for (its, engine) in [
+            ("adam, rate 0.005, constant, 3 to 5 epochs", here),
+            ("adam, rates differ by run, constant, 3 epochs", torch),
+        ] {
+            for all in [true, false] {
+                join(("learning", "adam, rate 0.005, constant, 3 epochs"), its, all, engine)
+                    .unwrap();
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,12 @@
 //! What a few seeds can show: Student's t distribution, intervals of means, differences of pairs, and the
 //! smallest difference that could be found.
 
+use super::compare::Untested;
+
+/// Up to which share of their mean differences vary by rounding alone. Of error rates of a million symbols, equal
+/// differences vary less than that.
+const ROUNDING: f64 = 1e-9;
+
 /// The mean of some values, and how far the true one may be from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mean {
@@ -36,28 +42,22 @@ pub(super) struct Paired {
 }
 
 impl Paired {
-    /// `None` of fewer than two differences, which show nothing, and where one is no number.
-    pub(super) fn of(differences: &[f64]) -> Option<Self> {
-        let mean = mean(differences).filter(|mean| mean.is_finite())?;
+    /// Fewer than two differences show nothing, nor do some that are no numbers. Where all are the same, it is not
+    /// known how much others would vary.
+    pub(super) fn of(differences: &[f64]) -> Result<Self, Untested> {
         let count = differences.len();
-        if count < 2 {
-            return None;
-        }
+        let mean = mean(differences).filter(|_| count > 1).ok_or(Untested::Seeds(count))?;
         let freedom = (count - 1) as f64;
         let error = (variance(differences, mean) / count as f64).sqrt();
-        let p = if error > 0.0 {
-            2.0 * upper_tail(mean.abs() / error, freedom)
-        } else {
-            // All are equal: no chance is seen in them.
-            f64::from(u8::from(mean == 0.0))
-        };
-        error.is_finite().then(|| Self {
-            count,
-            mean,
-            error,
-            half_width: quantile(0.975, freedom) * error,
-            p,
-        })
+        if !(mean.is_finite() && error.is_finite()) {
+            return Err(Untested::NoNumbers);
+        }
+        if mean != 0.0 && error <= ROUNDING * mean.abs() {
+            return Err(Untested::NoSpread);
+        }
+        // Where nothing differs, nothing is found.
+        let p = if error > 0.0 { 2.0 * upper_tail(mean.abs() / error, freedom) } else { 1.0 };
+        Ok(Self { count, mean, error, half_width: quantile(0.975, freedom) * error, p })
     }
 }
 
@@ -282,12 +282,24 @@ mod tests {
             assert!((found.half_width - half_width).abs() < 1e-9, "{found:?}");
         }
         // No pair or one shows nothing, nor does what is no number.
-        for nothing in [&[][..], &[1.0], &[1.0, f64::NAN], &[f64::INFINITY, 1.0], &[1e300, -1e300]]
-        {
-            assert_eq!(Paired::of(nothing), None, "{nothing:?}");
+        for nothing in [&[][..], &[1.0]] {
+            assert_eq!(Paired::of(nothing), Err(Untested::Seeds(nothing.len())));
         }
-        let equal = |value: f64| Paired::of(&[value; 3]).map(|of| (of.p, of.half_width));
-        assert_eq!((equal(0.0), equal(0.5)), (Some((1.0, 0.0)), Some((0.0, 0.0))));
+        for wrong in [[1.0, f64::NAN], [f64::INFINITY, 1.0], [1e300, -1e300]] {
+            assert_eq!(Paired::of(&wrong), Err(Untested::NoNumbers), "{wrong:?}");
+        }
+    }
+
+    /// Of error rates, which are shares of a few thousand symbols, two seeds can differ by the same number.
+    #[test]
+    fn pairs_without_spread_are_not_tested() {
+        let same = |values: &[f64]| Paired::of(values) == Err(Untested::NoSpread);
+        assert!(same(&[0.001_660_21; 2]) && same(&[-0.5; 3]));
+        // The same up to rounding.
+        assert!(same(&[0.3 - 0.1, 0.7 - 0.5, 0.2]));
+        assert!(!same(&[0.2, 0.200_01]));
+        let nothing = Paired::of(&[0.0; 3]).unwrap();
+        assert_eq!((nothing.p, nothing.half_width), (1.0, 0.0));
     }
 
     #[test]

@@ -93,7 +93,7 @@ struct Found {
     p_corrected: f64,
     beyond_chance: bool,
     comparisons: usize,
-    smallest_effect: f64,
+    smallest_effect: Option<f64>,
 }
 
 /// The losses at equal time.
@@ -196,6 +196,7 @@ fn each<'a>(compared: &Compared<'a>) -> Vec<OneComparison<'a>> {
             Untested::Seeds(_) => "fewer than two seeds in common",
             Untested::Diverged => "runs diverged",
             Untested::NoNumbers => "no numbers",
+            Untested::NoSpread => "the same difference with every seed",
         }),
         found: one.found.ok().map(|found| of(measure, compared.tests, found)),
     };
@@ -217,7 +218,7 @@ fn of(measure: Measure<'_>, comparisons: usize, found: Difference) -> Found {
         p_corrected: corrected,
         beyond_chance: found.beyond_chance(),
         comparisons,
-        smallest_effect: smallest,
+        smallest_effect: Some(smallest).filter(|effect| *effect > 0.0),
     }
 }
 
@@ -259,18 +260,18 @@ mod tests {
             lines.extend(all.iter().map(|one| format!("{key} {one}\n")));
         }
         let expected = expect_test::expect![[r#"
-            comparisons {"beyond_chance":true,"comparisons":1,"from":"shuffled","from_mean":4.0,"high":2.0,"kind":"ratio","low":2.0,"measure":"seconds_per_epoch","p":0.0,"p_corrected":0.0,"relative":1.0,"seeds":2,"smallest_effect":0.0,"to":"semi-sorted","value":2.0}
+            comparisons {"from":"shuffled","measure":"seconds_per_epoch","to":"semi-sorted","untested":"the same difference with every seed"}
             comparisons {"from":"shuffled","measure":"seconds_per_epoch","to":"one","untested":"fewer than two seeds in common"}
             comparisons {"beyond_chance":false,"comparisons":1,"from":"shuffled","from_mean":1.5,"high":6.853102,"kind":"difference","low":-5.853102,"measure":"loss","p":0.5,"p_corrected":0.5,"relative":0.333333,"seeds":2,"smallest_effect":8.167004,"to":"semi-sorted","value":0.5}
             comparisons {"from":"shuffled","measure":"loss","to":"one","untested":"fewer than two seeds in common"}
             comparisons {"beyond_chance":false,"comparisons":1,"from":"shuffled","from_mean":0.5625,"high":0.856638,"kind":"difference","low":-0.731638,"measure":"error","p":0.5,"p_corrected":0.5,"relative":0.111111,"seeds":2,"smallest_effect":1.020876,"to":"semi-sorted","value":0.0625}
             comparisons {"from":"shuffled","measure":"error","to":"one","untested":"fewer than two seeds in common"}
-            comparisons {"beyond_chance":true,"comparisons":1,"from":"shuffled","from_mean":1.505,"high":-0.05,"kind":"difference","low":-0.05,"measure":"word error rate","p":0.0,"p_corrected":0.0,"relative":-0.033223,"seeds":2,"smallest_effect":0.0,"to":"semi-sorted","value":-0.05}
+            comparisons {"beyond_chance":true,"comparisons":1,"from":"shuffled","from_mean":1.505,"high":-0.041434,"kind":"difference","low":-0.057316,"measure":"word error rate","p":0.008058,"p_corrected":0.008058,"relative":-0.032807,"seeds":2,"smallest_effect":0.010209,"to":"semi-sorted","value":-0.049375}
             comparisons {"from":"shuffled","measure":"word error rate","to":"one","untested":"no numbers"}
             correction {"level":0.05,"method":"holm","test":"paired t"}
             error "character error rate"
             runs {"batches_per_step":1.0,"diverged":0,"epochs":1,"frames_per_second":1376024.0,"measures":{"error":{"half_width":0.794138,"mean":0.5625,"sd":0.088388,"seeds":2},"loss":{"half_width":6.353102,"mean":1.5,"sd":0.707107,"seeds":2},"seconds_per_epoch":{"half_width":0.0,"mean":4.0,"sd":0.0,"seeds":2},"word error rate":{"half_width":0.063531,"mean":1.505,"sd":0.007071,"seeds":2}},"name":"shuffled","optimizer_steps":655.0,"padding":0.311988,"peak_bytes":1234567890.0,"seconds_per_epoch":4.0,"seconds_to_target":4.0,"seeds":[0,1],"sequences_per_second":2620.0,"shapes":420.0,"step_mix":null,"waiting":null,"waiting_by_plan":null,"workers":1}
-            runs {"batches_per_step":1.0,"diverged":0,"epochs":1,"frames_per_second":688012.0,"measures":{"error":{"half_width":1.588276,"mean":0.625,"sd":0.176777,"seeds":2},"loss":{"half_width":12.706205,"mean":2.0,"sd":1.414214,"seeds":2},"seconds_per_epoch":{"half_width":0.0,"mean":8.0,"sd":0.0,"seeds":2},"word error rate":{"half_width":0.063531,"mean":1.455,"sd":0.007071,"seeds":2}},"name":"semi-sorted","optimizer_steps":655.0,"padding":0.017126,"peak_bytes":1234567890.0,"seconds_per_epoch":8.0,"seconds_to_target":null,"seeds":[0,1],"sequences_per_second":1310.0,"shapes":420.0,"step_mix":null,"waiting":null,"waiting_by_plan":null,"workers":1}
+            runs {"batches_per_step":1.0,"diverged":0,"epochs":1,"frames_per_second":688012.0,"measures":{"error":{"half_width":1.588276,"mean":0.625,"sd":0.176777,"seeds":2},"loss":{"half_width":12.706205,"mean":2.0,"sd":1.414214,"seeds":2},"seconds_per_epoch":{"half_width":0.0,"mean":8.0,"sd":0.0,"seeds":2},"word error rate":{"half_width":0.071472,"mean":1.455625,"sd":0.007955,"seeds":2}},"name":"semi-sorted","optimizer_steps":655.0,"padding":0.017126,"peak_bytes":1234567890.0,"seconds_per_epoch":8.0,"seconds_to_target":null,"seeds":[0,1],"sequences_per_second":1310.0,"shapes":420.0,"step_mix":null,"waiting":null,"waiting_by_plan":null,"workers":1}
             runs {"batches_per_step":1.0,"diverged":0,"epochs":1,"frames_per_second":2752048.0,"measures":{"error":{"half_width":null,"mean":0.5,"sd":null,"seeds":1},"loss":{"half_width":null,"mean":2.0,"sd":null,"seeds":1},"seconds_per_epoch":{"half_width":null,"mean":2.0,"sd":null,"seeds":1}},"name":"one","optimizer_steps":655.0,"padding":0.311988,"peak_bytes":1234567890.0,"seconds_per_epoch":2.0,"seconds_to_target":2.0,"seeds":[1],"sequences_per_second":5240.0,"shapes":420.0,"step_mix":null,"waiting":null,"waiting_by_plan":null,"workers":1}
             title "a small model on `speech`"
             version 1

@@ -38,6 +38,8 @@ struct Sides {
     lower: Vec<String>,
     higher: Vec<String>,
     unclear: Vec<String>,
+    /// Those that every seed shows the same difference of, which cannot be tested.
+    same: Vec<String>,
     /// How many seeds the comparisons have: the least and the most.
     seeds: Option<(usize, usize)>,
 }
@@ -207,7 +209,12 @@ impl<'a> Field<'a> {
 
     /// What was found for this row in comparison with the first.
     fn difference(&self, name: &str) -> Option<Difference> {
-        self.compared?.difference(self.first, name)
+        self.found(name)?.ok()
+    }
+
+    /// The same, or why nothing was.
+    fn found(&self, name: &str) -> Option<Result<Difference, Untested>> {
+        self.compared?.with_first(self.first, name).map(|one| one.found)
     }
 
     /// Whether this row has less than the first one, beyond chance.
@@ -226,7 +233,14 @@ impl<'a> Field<'a> {
     fn sides(&self) -> Option<Sides> {
         let mut sides = Sides::default();
         for rival in &self.rivals {
-            let Some(found) = self.difference(rival.name) else { continue };
+            let found = match self.found(rival.name) {
+                Some(Ok(found)) => found,
+                Some(Err(Untested::NoSpread)) => {
+                    sides.same.push(one_line(rival.name));
+                    continue;
+                }
+                _ => continue,
+            };
             let side = match found.beyond_chance() {
                 true if found.value < self.none() => &mut sides.lower,
                 true => &mut sides.higher,
@@ -250,13 +264,15 @@ impl<'a> Field<'a> {
 
     /// Why chance cannot be judged.
     fn untested(&self) -> String {
-        let seeds = self
-            .compared
-            .iter()
-            .flat_map(|all| &all.comparisons)
-            .any(|one| one.found == Err(Untested::Seeds(0)));
-        if seeds {
+        let any = |why: Untested| {
+            let mut all = self.compared.iter().flat_map(|all| &all.comparisons);
+            all.any(|one| one.found == Err(why))
+        };
+        if any(Untested::Seeds(0)) {
             "Runs with different seeds are not compared, so this may be chance.".to_owned()
+        } else if any(Untested::NoSpread) {
+            "Every seed has the same difference: without spread, chance cannot be tested."
+                .to_owned()
         } else {
             "One seed cannot show whether that is chance.".to_owned()
         }
@@ -275,7 +291,7 @@ impl<'a> Field<'a> {
         let first = one_line(self.first);
         let seeds = sides.seeds();
         let mut told = Vec::new();
-        if sides.lower.is_empty() && sides.higher.is_empty() {
+        if [&sides.lower, &sides.higher, &sides.same].iter().all(|rows| rows.is_empty()) {
             let highest = self.rivals.iter().map(|rival| rival.value).fold(best.value, f64::max);
             let range = range(&one_line(best.name), &show(best.value), &show(highest));
             let what = words.what;
@@ -285,6 +301,7 @@ impl<'a> Field<'a> {
             let against = match beyond {
                 Some(found) => format!(", {}", less(found)),
                 None if best.name == self.first => String::new(),
+                None if sides.same.contains(&one_line(best.name)) => self.against(best, &show),
                 None => format!("{}; that may be chance", self.against(best, &show)),
             };
             told.push(headline(best, &against));
@@ -308,6 +325,13 @@ impl<'a> Field<'a> {
                     listed(&unclear)
                 ));
             }
+        }
+        if !sides.same.is_empty() {
+            let differ = if sides.same.len() > 1 { "differ" } else { "differs" };
+            told.push(format!(
+                "{} {differ} from {first} by the same amount with every seed: without spread, chance cannot be tested.",
+                listed(&sides.same)
+            ));
         }
         // Of the rows that may differ from the first after all.
         let chance = |one: &Comparison<'_>| {
@@ -475,6 +499,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a list of results, and what is said of each")]
     fn the_verdict_in_sentences() {
         let mut wild = rows(&[("a", 2.0, &[0.3, 0.31]), ("b", 1.0, &[0.2, f64::NAN])]);
         wild.runs[3].epochs[1].loss = f64::NAN;
@@ -492,15 +517,28 @@ mod tests {
         let mut told = String::new();
         for training in [
             training(),
-            rows(&[("a", 2.0, &[0.30, 0.31, 0.32]), ("b", 1.0, &[0.20, 0.21, 0.22])]),
+            rows(&[("a", 2.0, &[0.30, 0.31, 0.32]), ("b", 1.0, &[0.20, 0.22, 0.21])]),
             rows(&[("a", 2.0, &[0.30, 0.31, 0.32]), ("b", 1.0, &[0.29, 0.31, 0.33])]),
             rows(&[("a", 2.0, &[0.30, 0.31, 0.32]), ("b", 1.0, &[0.30, 0.32, 0.33])]),
-            rows(&[("a", 1.0, &[0.20, 0.21, 0.22]), ("b", 2.0, &[0.30, 0.31, 0.32])]),
+            rows(&[("a", 1.0, &[0.20, 0.21, 0.22]), ("b", 2.0, &[0.30, 0.32, 0.31])]),
             rows(&[
                 ("a", 2.0, &[0.3, 0.31, 0.32]),
-                ("b", 2.01, &[0.2, 0.21, 0.22]),
+                ("b", 2.01, &[0.2, 0.22, 0.21]),
                 ("c", 9.0, &[0.21; 3]),
             ]),
+            // Every seed has the same difference: of one row, of the best of two, of all.
+            rows(&[
+                ("a", 2.0, &[0.3, 0.31, 0.32]),
+                ("b", 2.01, &[0.31, 0.29, 0.32]),
+                ("c", 9.0, &[0.2, 0.21, 0.22]),
+            ]),
+            rows(&[
+                ("a", 2.0, &[0.3, 0.31, 0.32]),
+                ("b", 2.01, &[0.2, 0.22, 0.21]),
+                ("c", 9.0, &[0.19, 0.2, 0.21]),
+                ("d", 9.0, &[0.31, 0.32, 0.33]),
+            ]),
+            rows(&[("a", 2.0, &[0.3, 0.31, 0.32]), ("b", 1.0, &[0.2, 0.21, 0.22])]),
             rows(&[("a", 2.0, &[0.3]), ("b", 1.0, &[0.2])]),
             rows(&[("a", 2.0, &[0.3, 0.31]), ("b", 1.0, &[0.2, 0.21, 0.22])]),
             rows(&[("a", 2.0, &[0.3])]),
@@ -516,12 +554,12 @@ mod tests {
         }
         let expected = expect_test::expect![[r#"
             semi-sorted is the fastest: 6.10 s per epoch, 39.6 % less than shuffled (95 % interval: 38.6 to 40.6 %).
-            semi-sorted has the lowest character error rate: 18.4 %, 2.00 points less than shuffled (95 % interval: 2.00 to 2.00).
+            semi-sorted has the lowest character error rate: 18.4 %, 1.95 points less than shuffled (95 % interval: 1.83 to 2.07).
             semi-sorted is the first to reach the final error of shuffled (20.4 %): after 18.3 s of training, where shuffled takes 40.4 s.
             What to do: use semi-sorted.
 
             b is the fastest: 1.01 s per epoch, 49.8 % less than a (95 % interval: 49.1 to 50.4 %).
-            b has the lowest character error rate: 21.0 %, 10.00 points less than a (95 % interval: 10.00 to 10.00).
+            b has the lowest character error rate: 21.0 %, 10.00 points less than a (95 % interval: 7.52 to 12.48).
             b is the first to reach the final error of a (31.0 %): after 2.02 s of training, where a takes 4.02 s.
             What to do: use b.
 
@@ -545,10 +583,33 @@ mod tests {
 
             a is the fastest: 2.01 s per epoch.
             b and c take more time than a, beyond chance.
-            b has the lowest character error rate: 21.0 %, 10.00 points less than a (95 % interval: 10.00 to 10.00).
+            b has the lowest character error rate: 21.0 %, 10.00 points less than a (95 % interval: 7.52 to 12.48).
             c has a lower character error rate than a, beyond chance.
             No other way reaches the final error of a (31.0 %) sooner than a itself, after 4.02 s of training.
             What to do: use b for fewer errors.
+
+            a is the fastest: 2.01 s per epoch.
+            b and c take more time than a, beyond chance.
+            c has the lowest character error rate: 21.0 %, against 31.0 % with a.
+            3 seeds cannot tell b from a.
+            c differs from a by the same amount with every seed: without spread, chance cannot be tested.
+            Differences from a below 5.0 points could not be seen.
+            No other way reaches the final error of a (31.0 %) sooner than a itself, after 4.02 s of training.
+            What to do: keep a.
+
+            a is the fastest: 2.01 s per epoch.
+            b, c and d take more time than a, beyond chance.
+            c has the lowest character error rate: 20.0 %, against 31.0 % with a.
+            b has a lower character error rate than a, beyond chance.
+            c and d differ from a by the same amount with every seed: without spread, chance cannot be tested.
+            No other way reaches the final error of a (31.0 %) sooner than a itself, after 4.02 s of training.
+            What to do: keep a.
+
+            b is the fastest: 1.01 s per epoch, 49.8 % less than a (95 % interval: 49.1 to 50.4 %).
+            b has the lowest character error rate: 21.0 %, against 31.0 % with a.
+            Every seed has the same difference: without spread, chance cannot be tested.
+            b is the first to reach the final error of a (31.0 %): after 2.02 s of training, where a takes 4.02 s.
+            What to do: train with more seeds before you choose, such as `--seeds 1,2,3`.
 
             b is the fastest: 1.00 s per epoch, against 2.00 s with a.
             b has the lowest character error rate: 20.0 %, against 30.0 % with a.
@@ -557,9 +618,10 @@ mod tests {
             What to do: train with more seeds before you choose, such as `--seeds 1,2,3`.
 
             b is the fastest: 1.01 s per epoch, 49.9 % less than a (95 % interval: 48.3 to 51.4 %).
-            b has the lowest character error rate: 21.0 %, 10.00 points less than a (95 % interval: 10.00 to 10.00).
+            b has the lowest character error rate: 21.0 %, against 30.5 % with a.
+            Every seed has the same difference: without spread, chance cannot be tested.
             b is the first to reach the final error of a (30.5 %): after 2.02 s of training, where a takes 4.01 s.
-            What to do: use b.
+            What to do: train with more seeds before you choose, such as `--seeds 1,2,3`.
 
             An epoch of a takes 2.00 s.
             a has a character error rate of 30.0 %.
@@ -573,6 +635,7 @@ mod tests {
 
             b is the fastest: 1.00 s per epoch, 49.9 % less than a (95 % interval: 48.3 to 51.4 %).
             a has the lowest character error rate: 30.5 %.
+            Every seed has the same difference: without spread, chance cannot be tested.
             Not all runs are done: rows have from 1 to 2 epochs.
 
             b is the fastest: 1.00 s per epoch, against 2.00 s with a.

@@ -1,4 +1,5 @@
-//! A layer of LSTM cells over padded rows, in one direction. Nothing is computed for padding.
+//! A layer of LSTM cells over padded rows, in one direction. Nothing is computed for padding, except in frames
+//! [with padding](crate::Frame::with_padding).
 
 mod backward;
 mod forward;

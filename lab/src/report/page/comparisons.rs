@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::report::{
-    compare::Comparison,
+    compare::Untested,
     differences::{CORRECTION, Differences, Shown, shown},
     equal_time::EqualTime,
     row::Row,
@@ -15,6 +15,9 @@ use lengthwise_report::parts::{
     svg::{SeriesStyle, escaped},
     text::{counted, fixed, time},
 };
+
+/// What a cell says where every seed has the same difference.
+const SAME: &str = "<span class=\"sd\"> differs by the same with every seed: not tested</span>";
 
 /// Nothing if there are no two rows to compare.
 pub(super) fn comparisons_section(
@@ -81,12 +84,17 @@ pub(super) fn equal_time_section(page: &mut String, rows: &[Row<'_>]) {
                 continue;
             };
             let value = fixed(loss, decimals_of_loss(loss));
-            let found = |one: &Comparison<'_>| Some(shown(compared.measure, &one.found.ok()?));
-            let found = compared.with_first(first.name, row.name).and_then(found);
-            text += &found.map_or_else(
-                || format!("<td class=\"words\" data-value=\"{loss}\">{value}</td>"),
-                |shown| cell(&format!("{value}<br>{}", shown.with_interval()), loss, &shown),
-            );
+            let cell = match compared.with_first(first.name, row.name).map(|one| one.found) {
+                Some(Ok(found)) => {
+                    let shown = shown(compared.measure, &found);
+                    cell(&format!("{value}<br>{}", shown.with_interval()), loss, &shown)
+                }
+                why => {
+                    let same = if why == Some(Err(Untested::NoSpread)) { SAME } else { "" };
+                    format!("<td class=\"words\" data-value=\"{loss}\">{value}{same}</td>")
+                }
+            };
+            text += &cell;
         }
         text.push_str("</tr>\n");
     }
@@ -137,11 +145,12 @@ fn row_head(text: &mut String, rows: &[Row<'_>], name: &str, shown: &str) {
 /// lines are broken.
 fn cell(value: &str, number: f64, shown: &Shown) -> String {
     let chance = if shown.beyond_chance { "" } else { "may be chance, " };
+    let seen = shown.smallest.as_ref();
+    let seen = seen.map(|from| format!("<span class=\"sd\"> seen from {from}</span>"));
     format!(
-        "<td class=\"words\" data-value=\"{number}\">{value}<span class=\"sd\"> {chance}{}</span>\
-         <span class=\"sd\"> seen from {}</span></td>",
+        "<td class=\"words\" data-value=\"{number}\">{value}<span class=\"sd\"> {chance}{}</span>{}</td>",
         shown.p.replace('<', "&lt;"),
-        shown.smallest
+        seen.unwrap_or_default()
     )
 }
 
