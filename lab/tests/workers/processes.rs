@@ -105,13 +105,22 @@ fn process_of(folder: &Path, rank: usize) -> Option<u32> {
 }
 
 #[test]
-fn one_of_four_processes_is_killed_and_three_go_on() {
+fn one_of_four_processes_is_killed_and_three_go_on_with_shared_gradients() {
+    one_of_four_processes_is_killed_and_three_go_on("sync", 0);
+}
+
+#[test]
+fn one_of_four_processes_is_killed_and_three_go_on_with_means() {
+    one_of_four_processes_is_killed_and_three_go_on("average", 1);
+}
+
+/// Every other of twenty trials.
+fn one_of_four_processes_is_killed_and_three_go_on(run: &str, first: u64) {
     let folder = folder();
     let path = folder.path().canonicalize().unwrap();
     // About thirty steps of four workers: all in two epochs.
     let (mut within, mut told) = (0, 0);
-    for trial in 0..20_u64 {
-        let run = if trial % 2 == 0 { "sync" } else { "average" };
+    for trial in (first..20).step_by(2) {
         let name = format!("killed-{trial}");
         let trace = path.join(&name).join("trace-4");
         // Ranks and steps in no order that the training knows of.
@@ -157,8 +166,8 @@ fn one_of_four_processes_is_killed_and_three_go_on() {
         }
     }
     // MPI may end all processes before they can say a word.
-    assert!(told >= 15, "only {told} of 20 said what to do");
-    assert!(within >= 10, "only {within} of 20 were killed within an epoch");
+    assert!(told >= 7, "only {told} of 10 said what to do");
+    assert!(within >= 5, "only {within} of 10 were killed within an epoch");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use lengthwise_io::{Format, IdColumn, Reader, Time};
 
@@ -74,17 +76,27 @@ fn cut_at_every_byte() {
 
 #[test]
 fn every_byte_changed() {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, whole) in fixtures() {
-        let mut changed = whole.clone();
-        for (index, &byte) in whole.iter().enumerate() {
-            for value in [byte ^ 1 << (index % 8), 0xff] {
-                changed[index] = value;
-                survive(folder.path(), &name, &changed, index);
+    // The longest of all tests of this crate, so it is divided.
+    let left = Mutex::new(fixtures().into_iter());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        let folder = tempfile::tempdir().unwrap();
+        while let Some((name, whole)) = next() {
+            let mut changed = whole.clone();
+            for (index, &byte) in whole.iter().enumerate() {
+                for value in [byte ^ 1 << (index % 8), 0xff] {
+                    changed[index] = value;
+                    survive(folder.path(), &name, &changed, index);
+                }
+                changed[index] = byte;
             }
-            changed[index] = byte;
         }
-    }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
 }
 
 /// The largest sizes that a header can declare, in fixed width and in bytes of seven bits.
