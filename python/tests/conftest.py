@@ -20,6 +20,8 @@ import pytest
 
 HERE = Path(__file__).parent
 SEQUENCES = 400
+# Before PyTorch is imported: its threads wait for each other where several tests, or ranks, run at a time.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="session")

@@ -351,9 +351,14 @@ def test_ctrl_c_stops_between_steps_and_continues():
 def test_ctrl_c_before_training_begins(verb, capsys):
     write(WAYS)
     Path("early.py").write_text("import os, signal\n\ndef build(settings):\n    os.kill(os.getpid(), signal.SIGINT)\n")
-    code = None
-    with contextlib.suppress(KeyboardInterrupt):
+    # What was started in the background ignores Ctrl-C, and so may this process.
+    before, code = signal.signal(signal.SIGINT, signal.default_int_handler), None
+    try:
         code = main([verb, "made.toml", "--model", "early:build", "--device", "cpu"])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert code == 130
     assert capsys.readouterr() == ("", "stopped\n") and not Path("runs").exists()
 
