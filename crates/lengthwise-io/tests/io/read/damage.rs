@@ -57,44 +57,49 @@ fn fixtures() -> Vec<(String, Vec<u8>)> {
     all
 }
 
+/// Calls a function with every fixture and a folder for what it writes, several at a time: no tests of this crate take
+/// longer.
+fn with_fixtures(check: impl Fn(&Path, &str, &[u8]) + Sync) {
+    let left = Mutex::new(fixtures().into_iter());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                let folder = tempfile::tempdir().unwrap();
+                while let Some((name, whole)) = next() {
+                    check(folder.path(), &name, &whole);
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn cut_at_every_byte() {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, whole) in fixtures() {
+    with_fixtures(|folder, name, whole| {
         // The rows of a table before the cut are whole, and headers of FLAC end before it. The
         // index after the last message of an Arrow file is not needed. What went through a pipe does
         // not know its size, and an odd number of bytes is filled up by one that is not used.
         let unseen = ["csv", "jsonl", "json", "flac", "feather", "arrow", "pipe.wav"];
         let seen = !unseen.iter().any(|end| name.ends_with(end));
-        let filled = ["sox-8.wav", "sox-alaw.wav", "ffmpeg-8.wav"].contains(&name.as_str());
+        let filled = ["sox-8.wav", "sox-alaw.wav", "ffmpeg-8.wav"].contains(&name);
         for cut in 0..whole.len() - usize::from(filled) {
-            let failed = survive(folder.path(), &name, &whole[..cut], cut);
+            let failed = survive(folder, name, &whole[..cut], cut);
             assert!(!seen || failed, "{name} cut at {cut} reads as whole");
         }
-    }
+    });
 }
 
 #[test]
 fn every_byte_changed() {
-    // The longest of all tests of this crate, so it is divided.
-    let left = Mutex::new(fixtures().into_iter());
-    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let work = || {
-        let folder = tempfile::tempdir().unwrap();
-        while let Some((name, whole)) = next() {
-            let mut changed = whole.clone();
-            for (index, &byte) in whole.iter().enumerate() {
-                for value in [byte ^ 1 << (index % 8), 0xff] {
-                    changed[index] = value;
-                    survive(folder.path(), &name, &changed, index);
-                }
-                changed[index] = byte;
+    with_fixtures(|folder, name, whole| {
+        let mut changed = whole.to_vec();
+        for (index, &byte) in whole.iter().enumerate() {
+            for value in [byte ^ 1 << (index % 8), 0xff] {
+                changed[index] = value;
+                survive(folder, name, &changed, index);
             }
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(work);
+            changed[index] = byte;
         }
     });
 }
@@ -102,17 +107,16 @@ fn every_byte_changed() {
 /// The largest sizes that a header can declare, in fixed width and in bytes of seven bits.
 #[test]
 fn absurd_sizes() {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, whole) in fixtures() {
+    with_fixtures(|folder, name, whole| {
         for width in [4, 8] {
             for start in 0..whole.len().saturating_sub(width) {
-                let mut changed = whole.clone();
+                let mut changed = whole.to_vec();
                 changed[start..start + width].fill(0xff);
                 changed[start + width - 1] = 0x7f;
-                survive(folder.path(), &name, &changed, start);
+                survive(folder, name, &changed, start);
             }
         }
-    }
+    });
 }
 
 #[test]
