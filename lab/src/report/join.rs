@@ -34,6 +34,7 @@ impl Training {
             }
         }
         self.same_about(&other, same_runs)?;
+        self.join_about(&other);
         for run in &other.runs {
             if let Some(own) = self.runs.iter().find(|own| own.name == run.name) {
                 if own.settings != run.settings {
@@ -90,6 +91,23 @@ impl Training {
             }
         }
         Ok(())
+    }
+
+    /// Says of what differs between the runs of both parts that it does.
+    fn join_about(&mut self, other: &Self) {
+        for (what, own) in &mut self.about {
+            let its = other.about.iter().find(|(key, _)| key == what).map(|(_, value)| value);
+            if its.is_none_or(|its| its == own) || matches!(what.as_str(), "engine" | "task") {
+                continue;
+            }
+            let settings = |of: &str| of.rsplit_once(", ").map(|(settings, _)| settings.to_owned());
+            *own = match (settings(own), its.and_then(|its| settings(its))) {
+                (Some(own), Some(its)) if own == its && what == "learning" => {
+                    format!("{own}, epochs differ by run")
+                }
+                _ => "differs by run".to_owned(),
+            };
+        }
     }
 
     /// The most epochs of this run from any seed, but for those that ended early.
@@ -208,6 +226,23 @@ mod tests {
                     .unwrap();
             }
         }
+        // Then the whole does not say what is true of the first part only.
+        let joined = |own: &str, its: &str| {
+            let about = |value: &str| {
+                let entries = [("engine", torch), ("learning", value)];
+                entries.map(|(what, value)| (what.to_owned(), value.to_owned())).to_vec()
+            };
+            let mut part = Training { about: about(its), ..other() };
+            part.runs.retain(|run| run.name != "shuffled");
+            let mut whole = Training { about: about(own), ..training() };
+            whole.join(part).unwrap();
+            whole.about[1].1.clone()
+        };
+        let one = "adam, rate 0.005, constant, 3 epochs";
+        assert_eq!(joined(one, one), one);
+        let longer = "adam, rate 0.005, constant, 3 to 5 epochs";
+        assert_eq!(joined(one, longer), "adam, rate 0.005, constant, epochs differ by run");
+        assert_eq!(joined(one, "adam, rate 0.01, constant, 3 epochs"), "differs by run");
     }
 
     #[test]

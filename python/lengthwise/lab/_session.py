@@ -236,11 +236,10 @@ class Session:
 
         experiment, tasks = self._prepared.experiment, self._prepared.tasks
         notes = list(experiment.notes)
-        joined = [run.name for run in experiment.runs if run.is_joined]
-        if joined:
+        if any(run.is_joined for run in experiment.runs):
+            # Without names, so that parts of an experiment say it once when they are joined.
             notes.append(
-                f"{', '.join(joined)}: the batches of each optimizer step ran as one packed row. Times, padding and shapes "
-                "are those of packed rows."
+                'Times, padding and shapes are those of packed rows where settings say "each step as one packed row".'
             )
         for trial in trials:
             one = trial.training
