@@ -163,11 +163,7 @@ fn the_end_of_an_epoch_leaves_nothing() {
     }
     assert_eq!(
         schedule.cursor(schedule.len() + 1).err(),
-        Some(Error::CursorBeyondEnd {
-            ranks: 8,
-            counted: schedule.len() as u32 + 1,
-            steps: schedule.len()
-        })
+        Some(Error::TooManySteps { asked: schedule.len() + 1, steps: schedule.len() })
     );
 }
 

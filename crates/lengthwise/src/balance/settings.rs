@@ -58,8 +58,8 @@ impl Balance {
         Self { capacity: Some(positions), ..self }
     }
 
-    /// The time of a sequence by this cost model: c·L + d·L². What a model says of batches as a whole is the same
-    /// for every rank.
+    /// The time of a sequence by this cost model: c·L + d·L², or proportional to its length if the model has neither.
+    /// What a model says of batches as a whole is the same for every rank.
     #[must_use]
     pub fn cost(self, model: CostModel) -> Self {
         Self { cost: Some(model), ..self }
@@ -133,6 +133,10 @@ impl Balance {
         check_positive("the capacity", self.capacity)?;
         check_positive("the number of micro-batches", Some(self.least))?;
         self.check_micro_batches(u64::from(self.least), lengths.len())?;
+        if let Some(most) = self.most.filter(|&most| most > 0 && most < self.least) {
+            let expected = format!("at least {}, the smallest number", self.least);
+            return Err(Error::bad_value("the largest number of micro-batches", &most, expected));
+        }
         let groups = self.together.as_ref().map(|(_, groups)| groups);
         check_ids("the number of ids of groups", groups, lengths)?;
         check_ids("the number of ids of kinds", self.kinds.as_ref(), lengths)?;
@@ -260,10 +264,11 @@ fn check_speeds(speeds: &[f64], ranks: u32) -> Result<(), Error> {
         let expected = format!("one for each of the {ranks} ranks");
         return Err(Error::bad_value("the number of speeds", &speeds.len(), expected));
     }
-    match speeds.iter().position(|speed| !(speed.is_finite() && *speed > 0.0)) {
+    // Beyond, times could be infinite.
+    match speeds.iter().position(|speed| !(1e-9..=1e9).contains(speed)) {
         Some(rank) => {
             let of = format!("the speed of rank {rank}");
-            Err(Error::bad_value(of, &speeds[rank], "a number above 0"))
+            Err(Error::bad_value(of, &speeds[rank], "a number from 1e-9 to 1e9"))
         }
         None => Ok(()),
     }

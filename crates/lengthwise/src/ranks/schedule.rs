@@ -216,8 +216,7 @@ impl Schedule {
     pub fn cursor(&self, steps: usize) -> Result<Cursor, Error> {
         let (ranks, left) = (self.per_step, self.len());
         if steps > left {
-            let (counted, steps) = ((self.taken + steps) as u32, self.taken + left);
-            return Err(Error::CursorBeyondEnd { ranks, counted, steps });
+            return Err(Error::TooManySteps { asked: steps, steps: left });
         }
         let mut segments = self.before.clone();
         if self.taken + steps > 0 {
