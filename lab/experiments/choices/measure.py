@@ -470,6 +470,7 @@ def main() -> None:
     parser.add_argument("--fit-seconds", type=float, default=25.0, help="how long shapes are timed for a fit")
     parser.add_argument("--compile-seconds", type=float, default=60.0, help="the same for the compiled encoder")
     parser.add_argument("--ways", type=int, default=4, help="how many of the ways that are predicted fastest are timed")
+    parser.add_argument("--no-cudnn", action="store_true", help="keep PyTorch from cuDNN's attention, which is slow on new shapes")
     parser.add_argument("--quick", action="store_true", help="tiny models on the CPU")
     args = parser.parse_args()
     if args.summary:
@@ -477,6 +478,7 @@ def main() -> None:
         return
     args.budget = f"padded:{args.cells}"
     lists = dict(read(given) for given in args.lengths)
+    torch.backends.cuda.enable_cudnn_sdp(not args.no_cudnn)
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", tempfile.mkdtemp())
     every: list[dict] = []
 
