@@ -860,7 +860,7 @@ def test_the_page_of_the_dictionary_has_the_times():
         one, graphs, packed = shares(slice(2))
         assert f"is {one}, {graphs} and {packed}" in flowing
         if name == "times":
-            assert f"take {one} of its time, {graphs} with CUDA graphs, and {packed} with packed rows;" in readme
+            assert f"take {one} of their time, {graphs} with CUDA graphs, and {packed} with packed rows;" in readme
         else:
             assert f"which pays for every new shape, {one}, {graphs} and {packed}." in readme
     for line in dictionary_results("shapes"):

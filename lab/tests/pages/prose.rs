@@ -63,10 +63,13 @@ fn numbers(text: &str) -> impl Iterator<Item = String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let of = |at: usize, word: &&str| {
         let digits = word.trim_matches(|c: char| !c.is_ascii_digit() && c != '%');
-        let inner = digits
-            .as_bytes()
-            .windows(3)
-            .any(|part| part[0].is_ascii_digit() && part[1] == b'.' && part[2].is_ascii_digit());
+        // Also `.5`, and not `1.` at the end of a sentence or `a.5`.
+        let inner = word.as_bytes().windows(2).enumerate().any(|(at, part)| {
+            let before = at.checked_sub(1).map(|at| word.as_bytes()[at]);
+            part[0] == b'.'
+                && part[1].is_ascii_digit()
+                && before.is_none_or(|before| !before.is_ascii_alphabetic())
+        });
         let percent = digits.ends_with('%')
             || words.get(at + 1).is_some_and(|next| next.starts_with('%') && !digits.is_empty());
         (inner || (percent && digits.contains(|c: char| c.is_ascii_digit())))
@@ -77,12 +80,13 @@ fn numbers(text: &str) -> impl Iterator<Item = String> {
 
 #[test]
 fn numbers_without_a_source_are_found() {
-    let page = "A size of 48 units, 0.44 s, and `0.5`.\n\
+    let page = "A size of 48 units, 0.44 s, and `0.5`, (.45).\n\
                 Takes <!-- result x -->0.3<!-- end --> or <!-- paper -->9.9\n8.1 %<!-- end --> of 12 %, (1.5).\n\
                 ```\n0.9\n```\n<!-- results\nfiles = { a = \"0.1\" }\n-->\n\n| 1.5 |\n|---|\n| 2.5 |\n\nAnd then\n\n| 3 |\n";
     let found = unmarked(page);
     let expected = [
         "line 1: 0.44",
+        "line 1: (.45).",
         "line 3: 12",
         "line 3: (1.5).",
         "line 17: a table without a comment that says what it shows",

@@ -2,17 +2,19 @@
 
 use std::{collections::HashMap, fs, path::Path};
 
-use lengthwise_lab::report::Training;
+use lengthwise_lab::report::{Training, TrainingRun, Validation};
 use serde::Deserialize;
 use serde_json::Value;
 
 /// What a number is.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Query {
     /// The name of a file.
     file: Option<String>,
     run: Option<String>,
+    /// Runs whose mean, seed by seed, is compared with `than`: one comparison, and so no correction.
+    runs: Option<Vec<String>>,
     /// The end of the name of the run, after `run`.
     suffix: Option<String>,
     /// A key of the summary: of a run, or of its measures.
@@ -21,8 +23,10 @@ pub(crate) struct Query {
     than: Option<String>,
     /// The epoch of the first run at whose end losses are shown.
     at: Option<u32>,
-    /// The epoch of the run whose seconds are shown.
+    /// The epoch of the run whose seconds are shown; without it, `seconds` are those of all epochs.
     epoch: Option<u32>,
+    /// Whether the smallest difference is shown that could have been seen, instead of what was found.
+    smallest: Option<bool>,
     /// The mode and the number of workers that an epoch was computed for, with `idle`, `seconds` or `steps`.
     mode: Option<String>,
     workers: Option<u32>,
@@ -37,32 +41,7 @@ pub(crate) struct Query {
 
 impl Query {
     pub(crate) fn is_empty(&self) -> bool {
-        let Query {
-            file,
-            run,
-            suffix,
-            show,
-            than,
-            at,
-            epoch,
-            mode,
-            workers,
-            relative,
-            times,
-            pattern,
-        } = self;
-        file.is_none()
-            && run.is_none()
-            && suffix.is_none()
-            && show.is_none()
-            && than.is_none()
-            && at.is_none()
-            && epoch.is_none()
-            && mode.is_none()
-            && workers.is_none()
-            && relative.is_none()
-            && times.is_none()
-            && pattern.is_none()
+        *self == Query::default()
     }
 
     /// What both say; the first wins.
@@ -71,11 +50,13 @@ impl Query {
         Query {
             file: one.file.or(other.file),
             run: one.run.or(other.run),
+            runs: one.runs.or(other.runs),
             suffix: one.suffix.or(other.suffix),
             show: one.show.or(other.show),
             than: one.than.or(other.than),
             at: one.at.or(other.at),
             epoch: one.epoch.or(other.epoch),
+            smallest: one.smallest.or(other.smallest),
             mode: one.mode.or(other.mode),
             workers: one.workers.or(other.workers),
             relative: one.relative.or(other.relative),
@@ -115,12 +96,49 @@ impl Results {
         self.trainings.insert(name.to_owned(), training);
     }
 
-    /// The seconds of an epoch, as the mean over seeds, if there is one.
-    fn seconds(&self, file: &str, run: &str, epoch: u32) -> Option<f64> {
+    /// The seconds of an epoch, or of all epochs, as the mean over seeds, if there are any.
+    fn seconds(&self, file: &str, run: &str, epoch: Option<u32>) -> Option<f64> {
         let runs = self.trainings[file].runs.iter().filter(|one| one.name == run);
-        let found = runs.flat_map(|one| &one.epochs).filter(|one| one.epoch == epoch);
-        let seconds: Vec<f64> = found.map(|one| one.seconds).collect();
+        let of = |one: &TrainingRun| -> Option<f64> {
+            let found = one.epochs.iter().filter(|one| epoch.is_none_or(|epoch| one.epoch == epoch));
+            found.map(|one| one.seconds).reduce(|all, seconds| all + seconds)
+        };
+        let seconds: Vec<f64> = runs.filter_map(of).collect();
         (!seconds.is_empty()).then(|| seconds.iter().sum::<f64>() / seconds.len() as f64)
+    }
+
+    /// What the mean of several runs, seed by seed, is compared with another one.
+    fn of_mean(&self, query: &Query, runs: &[String]) -> Result<Answer, String> {
+        let (Some(file), Some(than)) = (&query.file, &query.than) else {
+            return Err(format!("expected `file` and `than` with `runs`, got {query:?}"));
+        };
+        let training = self.training(file)?;
+        let of = |name: &str, seed: u64| {
+            training.runs.iter().find(|one| one.name == name && one.seed == seed)
+        };
+        let name = runs.join(", ");
+        let mut both = training.clone();
+        both.pairs.clear();
+        both.runs.retain(|one| one.name == *than);
+        for base in both.runs.clone() {
+            let all: Option<Vec<&TrainingRun>> = runs.iter().map(|run| of(run, base.seed)).collect();
+            let Some(all) = all else { continue };
+            let last = |one: &TrainingRun| one.epochs.last()?.validation.clone();
+            let all: Option<Vec<Validation>> = all.into_iter().map(last).collect();
+            let all = all.ok_or_else(|| format!("{file}: {name} are not validated at their end"))?;
+            let mut one = TrainingRun { name: name.clone(), ..base };
+            if let Some(last) = one.epochs.last_mut() {
+                last.validation = Some(mean(&all)?);
+            }
+            both.runs.push(one);
+        }
+        let mut results = Results::default();
+        results.put(file, both);
+        results.answer(&Query { run: Some(name), runs: None, ..query.clone() })
+    }
+
+    fn training(&self, file: &str) -> Result<&Training, String> {
+        self.trainings.get(file).ok_or_else(|| format!("expected a name in `files`, got {file:?}"))
     }
 
     /// What an epoch would take with so many workers. Where all runs batch alike, it is that of each of them.
@@ -147,16 +165,17 @@ impl Results {
     }
 
     pub(crate) fn answer(&self, query: &Query) -> Result<Answer, String> {
+        if let Some(runs) = &query.runs {
+            return self.of_mean(query, runs);
+        }
         let (Some(file), Some(run), Some(show), Some(pattern)) =
             (&query.file, &query.run, &query.show, &query.pattern)
         else {
             return Err(format!("expected `file`, `run`, `show` and `as`, got {query:?}"));
         };
         let run = &(run.clone() + query.suffix.as_deref().unwrap_or_default());
-        let summary = self
-            .summaries
-            .get(file)
-            .ok_or_else(|| format!("expected a name in `files`, got {file:?}"))?;
+        self.training(file)?;
+        let summary = &self.summaries[file];
         let named = |list: &str| summary[list].as_array().cloned().unwrap_or_default();
         let found = named("runs").into_iter().find(|one| one["name"] == **run);
         let found = found.ok_or_else(|| format!("expected a run of {file}, got {run:?}"))?;
@@ -177,8 +196,10 @@ impl Results {
             return Err(format!("expected `show = \"seconds\"` with `epoch`, got {show:?}"));
         }
         let measure = if at.is_some() { "loss_at_equal_time" } else { show.as_str() };
-        let (values, chance) = if let Some(epoch) = query.epoch {
-            (self.seconds(file, run, epoch).into_iter().collect(), false)
+        let (values, chance) = if show == "seconds" && query.workers.is_none() {
+            let of = |run: &str| self.seconds(file, run, query.epoch);
+            let ratio = |than: &String| Some(of(run)? / of(than)?);
+            (query.than.as_ref().map_or_else(|| of(run), ratio).into_iter().collect(), false)
         } else if let (Some(mode), Some(workers)) = (&query.mode, query.workers) {
             (vec![self.scaling((file, run), mode, workers, show)?], false)
         } else if let Some(than) = &query.than {
@@ -198,7 +219,11 @@ impl Results {
                 ));
                 (vec![same; 3], false)
             } else if let Some(one) = named("comparisons").iter().find(|one| is(one)) {
-                (compared(one, query.relative == Some(true)), one["beyond_chance"] == false)
+                if query.smallest == Some(true) {
+                    (one["smallest_effect"].as_f64().into_iter().collect(), false)
+                } else {
+                    (compared(one, query.relative == Some(true)), one["beyond_chance"] == false)
+                }
             } else if at.is_some() {
                 (Vec::new(), false)
             } else {
@@ -222,6 +247,22 @@ impl Results {
         let text = if values.is_empty() { String::new() } else { filled(pattern, &values)? };
         Ok(Answer { text, chance })
     }
+}
+
+/// The mean of each measure.
+fn mean(all: &[Validation]) -> Result<Validation, String> {
+    let mean = |of: &dyn Fn(&Validation) -> Option<f64>| -> Option<f64> {
+        let values: Option<Vec<f64>> = all.iter().map(of).collect();
+        Some(values?.iter().sum::<f64>() / all.len() as f64)
+    };
+    let mut one = all.first().ok_or("expected runs, got none")?.clone();
+    one.loss = mean(&|of| Some(of.loss)).unwrap_or(f64::NAN);
+    one.error = mean(&|of| Some(of.error)).unwrap_or(f64::NAN);
+    for (name, value) in &mut one.more {
+        let found = |of: &Validation| of.more.iter().find(|one| one.0 == *name).map(|one| one.1);
+        *value = mean(&found).ok_or_else(|| format!("not all runs have {name:?}"))?;
+    }
+    Ok(one)
 }
 
 /// The ratio and its interval, or the difference and half of its interval.
