@@ -17,13 +17,18 @@
 //! %<!-- end -->.
 //! ```
 //!
-//! A cell has what its column and its row say together; `{}` leaves it as it is written. `show` is a key of the
-//! summary (`lengthwise-lab report FILE --json`); `than` compares with another run, seed by seed; with `at`, an
-//! epoch of the first run, `show = "loss"` is the loss at equal time; with `epoch`, `show = "seconds"` is the time of that
-//! epoch, and without it of all epochs; `smallest = true` is the smallest difference that could have been seen; `runs`
-//! are several runs, whose mean is compared with `than`; `suffix` is the end of a run's name. With `mode = "sync"` (or another) and `workers = 1024`, `show = "idle"`,
-//! `"seconds"` or `"steps"` is what was computed for so many workers (`scaling`). Numbers of a paper, and settings, stand
-//! between `<!-- paper -->` or `<!-- setting -->` and `<!-- end -->`.
+//! A cell has what its column and its row say together; `{}` leaves it as it is written.
+//!
+//! - `show` is a key of the summary (`lengthwise-lab report FILE --json`). `suffix` is the end of a run's name.
+//! - `than` compares with another run, seed by seed; with `smallest = true`, the smallest difference that could have
+//!   been seen is shown. `runs` are several runs, whose mean is compared.
+//! - `at` is an epoch of the first run, whose losses at equal time are shown.
+//! - `epoch` is the epoch whose `seconds` are shown; without it, `seconds` are those of all epochs. Of other measures,
+//!   it is the epoch after which a run is compared, and `than_epoch` that of the other run.
+//! - With `mode = "sync"` (or another) and `workers = 1024`, `show = "idle"`, `"seconds"` or `"steps"` is what was
+//!   computed for so many workers (`scaling`).
+//!
+//! Numbers of a paper, and settings, stand between `<!-- paper -->` or `<!-- setting -->` and `<!-- end -->`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 

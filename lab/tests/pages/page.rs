@@ -137,7 +137,8 @@ mod tests {
 
     use super::*;
 
-    /// Two runs of three seeds: the second takes three quarters of the time, and has errors that differ by chance.
+    /// Two runs of three seeds: the second takes three quarters of the time, and has errors that differ by chance. In
+    /// `longer`, it has a second epoch with twice the loss.
     fn results() -> Results {
         let (mut heads, mut lines) = (Vec::new(), String::new());
         for (seed, one, other, share) in
@@ -170,7 +171,15 @@ mod tests {
                 idle,
             })
             .to_vec();
+        let mut longer = made.clone();
+        for run in longer.runs.iter_mut().filter(|run| run.name == "other") {
+            let mut next = run.epochs[0].clone();
+            next.epoch = 2;
+            next.validation.as_mut().unwrap().loss *= 2.0;
+            run.epochs.push(next);
+        }
         results.put("made", made);
+        results.put("longer", longer);
         results
     }
 
@@ -212,7 +221,11 @@ s<!-- end --> and no more.
 
     /// What a page says in a sentence.
     fn asked(query: &str) -> Result<String, String> {
-        let text = format!("At <!-- result file = \"made\", {query} -->?<!-- end -->\n");
+        asked_of("made", query)
+    }
+
+    fn asked_of(file: &str, query: &str) -> Result<String, String> {
+        let text = format!("At <!-- result file = {file:?}, {query} -->?<!-- end -->\n");
         let found = inline(&text, &results())?;
         Ok(found.split("-->").nth(1).unwrap().split("<!--").next().unwrap().to_owned())
     }
@@ -233,8 +246,37 @@ s<!-- end --> and no more.
         assert_eq!(ask(r#"show = "seconds", epoch = 2"#), Ok(String::new()));
         let parts = r#"run = "oth", suffix = "er", show = "seconds", epoch = 1, as = "0.00 s""#;
         assert_eq!(asked(parts), Ok("3.15 s".into()));
-        let wrong = "line 1: expected `show = \"seconds\"` with `epoch`, got \"loss\"";
-        assert_eq!(ask(r#"show = "loss", epoch = 1"#), Err(wrong.into()));
+        let ratio = r#"run = "other", than = "one", show = "seconds", as = "0.00""#;
+        assert_eq!(asked(ratio), Ok("0.75".into()));
+        assert_eq!(asked_of("longer", ratio), Ok("1.50".into()));
+    }
+
+    #[test]
+    fn runs_after_some_of_their_epochs() {
+        let ask = |query: &str| {
+            asked_of(
+                "longer",
+                &format!("run = \"other\", show = \"loss\", as = \"+0.00\", {query}"),
+            )
+        };
+        assert_eq!(ask(r#"than = "one", epoch = 1"#), Ok("+0.02".into()));
+        assert_eq!(ask(r#"than = "one", epoch = 2, than_epoch = 1"#), Ok("+0.26".into()));
+        let none = "line 1: longer: one has no epoch 2";
+        assert_eq!(ask(r#"than = "one", epoch = 2"#), Err(none.into()));
+        let alone = ask("epoch = 1").unwrap_err();
+        assert!(alone.contains("expected `file`, `run` and `than` with `epoch`"), "{alone}");
+    }
+
+    #[test]
+    fn the_mean_of_runs_and_what_could_be_seen() {
+        let of = r#"runs = ["one", "other"], than = "one", show = "loss", as = "+0.00""#;
+        assert_eq!(asked(of), Ok("+0.01".into()));
+        let none = asked(r#"runs = ["one", "two"], than = "one", show = "loss", as = "0""#);
+        assert_eq!(none, Err("line 1: expected a run of made, got \"one, two\"".into()));
+        let smallest =
+            r#"run = "other", than = "one", show = "loss", smallest = true, as = "0.00""#;
+        // (4.303 + 1.061) · 0.02, by the quantiles of Student's t with two degrees of freedom.
+        assert_eq!(asked(smallest), Ok("0.11".into()));
     }
 
     #[test]

@@ -23,8 +23,10 @@ pub(crate) struct Query {
     than: Option<String>,
     /// The epoch of the first run at whose end losses are shown.
     at: Option<u32>,
-    /// The epoch of the run whose seconds are shown; without it, `seconds` are those of all epochs.
+    /// The epoch of the run that counts as its last; without it, `seconds` are those of all epochs.
     epoch: Option<u32>,
+    /// The same of the run that it is compared with.
+    than_epoch: Option<u32>,
     /// Whether the smallest difference is shown that could have been seen, instead of what was found.
     smallest: Option<bool>,
     /// The mode and the number of workers that an epoch was computed for, with `idle`, `seconds` or `steps`.
@@ -56,6 +58,7 @@ impl Query {
             than: one.than.or(other.than),
             at: one.at.or(other.at),
             epoch: one.epoch.or(other.epoch),
+            than_epoch: one.than_epoch.or(other.than_epoch),
             smallest: one.smallest.or(other.smallest),
             mode: one.mode.or(other.mode),
             workers: one.workers.or(other.workers),
@@ -100,7 +103,8 @@ impl Results {
     fn seconds(&self, file: &str, run: &str, epoch: Option<u32>) -> Option<f64> {
         let runs = self.trainings[file].runs.iter().filter(|one| one.name == run);
         let of = |one: &TrainingRun| -> Option<f64> {
-            let found = one.epochs.iter().filter(|one| epoch.is_none_or(|epoch| one.epoch == epoch));
+            let found =
+                one.epochs.iter().filter(|one| epoch.is_none_or(|epoch| one.epoch == epoch));
             found.map(|one| one.seconds).reduce(|all, seconds| all + seconds)
         };
         let seconds: Vec<f64> = runs.filter_map(of).collect();
@@ -117,24 +121,49 @@ impl Results {
             training.runs.iter().find(|one| one.name == name && one.seed == seed)
         };
         let name = runs.join(", ");
-        let mut both = training.clone();
-        both.pairs.clear();
+        let mut both = Training { pairs: Vec::new(), ..training.clone() };
         both.runs.retain(|one| one.name == *than);
         for base in both.runs.clone() {
-            let all: Option<Vec<&TrainingRun>> = runs.iter().map(|run| of(run, base.seed)).collect();
+            let all: Option<Vec<&TrainingRun>> =
+                runs.iter().map(|run| of(run, base.seed)).collect();
             let Some(all) = all else { continue };
             let last = |one: &TrainingRun| one.epochs.last()?.validation.clone();
             let all: Option<Vec<Validation>> = all.into_iter().map(last).collect();
-            let all = all.ok_or_else(|| format!("{file}: {name} are not validated at their end"))?;
+            let all =
+                all.ok_or_else(|| format!("{file}: {name} are not validated at their end"))?;
             let mut one = TrainingRun { name: name.clone(), ..base };
             if let Some(last) = one.epochs.last_mut() {
                 last.validation = Some(mean(&all)?);
             }
             both.runs.push(one);
         }
-        let mut results = Results::default();
-        results.put(file, both);
-        results.answer(&Query { run: Some(name), runs: None, ..query.clone() })
+        Self::of(file, both).answer(&Query { run: Some(name), runs: None, ..query.clone() })
+    }
+
+    /// What two runs came to after some of their epochs.
+    fn after(&self, query: &Query, epoch: u32) -> Result<Answer, String> {
+        let (Some(file), Some(run), Some(than)) = (&query.file, &query.run, &query.than) else {
+            return Err(format!("expected `file`, `run` and `than` with `epoch`, got {query:?}"));
+        };
+        let mut both = Training { pairs: Vec::new(), ..self.training(file)?.clone() };
+        both.runs.retain(|one| one.name == *run || one.name == *than);
+        // The first run is what others are compared with.
+        both.runs.sort_by_key(|one| one.name != *than);
+        for one in &mut both.runs {
+            let last = if one.name == *run { epoch } else { query.than_epoch.unwrap_or(epoch) };
+            one.planned_epochs = None;
+            one.epochs.retain(|one| one.epoch <= last);
+            if one.epochs.last().is_none_or(|one| one.epoch != last) {
+                return Err(format!("{file}: {} has no epoch {last}", one.name));
+            }
+        }
+        Self::of(file, both).answer(&Query { epoch: None, than_epoch: None, ..query.clone() })
+    }
+
+    fn of(file: &str, training: Training) -> Self {
+        let mut results = Self::default();
+        results.put(file, training);
+        results
     }
 
     fn training(&self, file: &str) -> Result<&Training, String> {
@@ -168,6 +197,9 @@ impl Results {
         if let Some(runs) = &query.runs {
             return self.of_mean(query, runs);
         }
+        if let Some(epoch) = query.epoch.filter(|_| query.show.as_deref() != Some("seconds")) {
+            return self.after(query, epoch);
+        }
         let (Some(file), Some(run), Some(show), Some(pattern)) =
             (&query.file, &query.run, &query.show, &query.pattern)
         else {
@@ -191,9 +223,6 @@ impl Results {
         };
         if query.mode.is_some() != query.workers.is_some() {
             return Err(format!("expected `mode` and `workers` together, got {query:?}"));
-        }
-        if query.epoch.is_some() && show != "seconds" {
-            return Err(format!("expected `show = \"seconds\"` with `epoch`, got {show:?}"));
         }
         let measure = if at.is_some() { "loss_at_equal_time" } else { show.as_str() };
         let (values, chance) = if show == "seconds" && query.workers.is_none() {
