@@ -61,7 +61,10 @@ impl std::error::Error for Error {}
 
 impl From<lengthwise::Error> for Error {
     fn from(error: lengthwise::Error) -> Self {
-        use lengthwise::Error::{OverBudget, OverBudgetSeconds};
+        use lengthwise::{
+            Error::{OverBudget, OverBudgetSeconds},
+            Remedy::DidYouMean,
+        };
         // Experiments train on all sequences, and whole: there is no choice about over-long ones.
         let hint = match &error {
             OverBudget { largest, .. } => {
@@ -70,7 +73,12 @@ impl From<lengthwise::Error> for Error {
             OverBudgetSeconds { largest, .. } => {
                 Some(format!("raise the `budget` to at least {largest} seconds"))
             }
-            _ => error.hint(),
+            _ => match error.remedy() {
+                Some(DidYouMean(name)) => {
+                    Some(format!("did you mean `{name}`? `lengthwise explain` lists all"))
+                }
+                _ => error.hint(),
+            },
         };
         Self { what: error.to_string(), hint }
     }

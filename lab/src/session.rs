@@ -157,6 +157,11 @@ impl<'a> Session<'a> {
 
     /// All settings and data that a training depends on.
     fn identity(&self, training: &Trained) -> String {
+        self.all_but_the_seed(training, Some(training.seed))
+    }
+
+    /// The same, with another seed or none.
+    fn all_but_the_seed(&self, training: &Trained, seed: Option<u64>) -> String {
         let Experiment { model, learning, .. } = self.experiment;
         // Where the rate stays, more epochs change nothing of those before.
         let epochs = match learning.schedule {
@@ -171,7 +176,7 @@ impl<'a> Session<'a> {
             "learning": learning,
             "epochs": epochs,
             "batches": training.settings,
-            "seed": training.seed,
+            "seed": seed,
             "mode": mode,
         })
         .to_string()
@@ -423,6 +428,10 @@ impl<'a> Session<'a> {
                     name: training.name.clone(),
                     settings: training.recorded(),
                     seed: training.seed,
+                    digest: Some(format!(
+                        "{:016x}",
+                        xxh3_64(self.all_but_the_seed(training, None).as_bytes())
+                    )),
                     planned_epochs: Some(training.epochs),
                     // A training that was kept may be further than this experiment goes.
                     ended: trial.progress().ended == Some(Ended::Patience),

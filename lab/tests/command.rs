@@ -232,6 +232,7 @@ fn experiments_that_make_no_sense_are_refused_by_line() {
     };
     let error = with("shuffled\"\n\n", "shufled\"\n\n");
     assert!(error.contains("x.toml:18: unknown strategy `shufled` (did you mean"), "{error}");
+    assert!(error.contains("`shuffled`? `lengthwise explain` lists all)"), "{error}");
     assert!(with("sequences:4", "sequences:0").contains("x.toml:"));
     let packed = with("strategy = \"shuffled\"", "strategy = \"packed\"");
     assert!(packed.contains("the run \"random\" packs several sequences into a row"), "{packed}");
@@ -451,6 +452,27 @@ fn a_run_can_have_epochs_of_its_own() {
     }
     let joined = run(path, &["report", "a", "b", "--results-output", "joined.jsonl"]);
     assert!(joined.status.success(), "{}", text(&joined.stderr));
+    // What is read is not written over, nor is what was just written.
+    let kept = fs::read(path.join("joined.jsonl")).unwrap();
+    for outputs in [
+        &["-o", "joined.jsonl"][..],
+        &["-o", "./joined.jsonl"],
+        &["--results-output", "joined.jsonl"],
+        &["-o", "new", "--results-output", "./new"],
+    ] {
+        let error = refused(path, &[&["report", "joined.jsonl"], outputs].concat());
+        assert!(error.contains("this file is read, or is written already"), "{error}");
+    }
+    let error = refused(path, &["report", "a", "-o", "a/results.jsonl"]);
+    assert!(error.contains("a/results.jsonl: this file is read"), "{error}");
+    assert_eq!(fs::read(path.join("joined.jsonl")).unwrap(), kept);
+    assert!(!path.join("new").exists());
+    // Settings that the head does not list count as well.
+    let clipped = SMALL.replace("[batches]", "[learning]\nclip = 0.5\n\n[batches]");
+    fs::write(path.join("clipped.toml"), clipped).unwrap();
+    results(&["clipped.toml", "--only", "random", "--seeds", "2", "-o", "clipped"]);
+    let error = refused(path, &["report", "a", "clipped"]);
+    assert!(error.contains("clipped: run \"random\" was trained on other data, with"), "{error}");
     // Parts of another model are no parts of it.
     results(&["small.toml", "--only", "random", "--seeds", "2", "--units", "13", "-o", "other"]);
     let error = refused(path, &["report", "a", "other"]);

@@ -28,6 +28,7 @@ fn training(runs: Vec<(&str, Vec<TrainingEpoch>)>) -> Training {
         name: name.to_owned(),
         settings: "shuffled, budget sequences:16".to_owned(),
         seed,
+        digest: None,
         planned_epochs: None,
         epochs,
         ended: false,

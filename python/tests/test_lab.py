@@ -25,7 +25,7 @@ torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parent))
 import lab_task  # noqa: E402
 from lengthwise import lab  # noqa: E402
-from lengthwise.lab import _batches, _checkpoint, _experiment  # noqa: E402
+from lengthwise.lab import _batches, _checkpoint, _experiment, _session  # noqa: E402
 from lengthwise.lab.__main__ import main  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
@@ -596,7 +596,7 @@ def test_check_and_the_command(capsys):
         (("epochs = 2", "epoch = 2"), "made.toml: epoch: there is no such setting", "`epochs`"),
         (("epochs = 2", "epochs = 0"), "made.toml: epochs: expected a whole number from 1, got 0", "from 1"),
         (("seeds = [1, 2]", "seeds = [1, 1]"), "made.toml: seeds: expected a list of different", "1, 2, 3"),
-        (("rate = 0.02", 'rate = "fast"'), "made.toml: .learning. rate: expected a number above 0, got 'fast'", "above 0"),
+        (("rate = 0.02", 'rate = "fast"'), "made.toml: .learning. rate: expected a number above 0, and at most 3e38, got 'fast'", "above 0"),
         (("rate = 0.02", "rat = 0.02"), "made.toml: .learning. rat: there is no such setting", "`rate`"),
         (("average = 2", "average = 2\npatience = 3"), "made.toml: run 'random': with `patience`", "leave one"),
         (('strategy = "shuffled"', 'strategie = "shuffled"'), "run 'random' strategie: there is no such", "`strategy`"),
@@ -660,6 +660,16 @@ def changed(**attributes):
         (changed(validate=lambda model: {"error": 1}), 'expected `validate` to return a "loss", got error'),
         (changed(validate=lambda model: 3), "expected `validate` to return a dict of numbers, got 3"),
         (changed(test=lambda model: {"loss": 3}), "`validate` and `test` both return 'loss'"),
+        (changed(loss=lambda model, batch: (model.out.bias.sum(), torch.ones(2))), "to return a count beside the sum"),
+        (changed(loss=lambda model, batch: (model.out.bias.sum(), "7")), "to return a count beside the sum of the losses, got 7"),
+        (changed(validate=lambda model: {"loss": "0.5"}), "expected `validate` to return a dict of numbers"),
+        (changed(validate=lambda model: {"loss": 10**400}), "expected `validate` to return a dict of numbers"),
+        (changed(validate=lambda model: {"loss": 1, "seconds_per_epoch": 2}), "'seconds_per_epoch', which is measured already"),
+        (changed(optimizer=lambda model: None), "to return a torch.optim.Optimizer, got NoneType"),
+        (changed(model=torch.nn.Identity), "the model has no parameters to train"),
+        (changed(about="made"), "expected `about` to be a dict of texts, got 'made'"),
+        (changed(higher="hits"), "expected `higher` to be a list of names of measures, got 'hits'"),
+        (changed(error=3), "expected `error` to be a text, got 3"),
     ],
 )
 def test_errors_of_tasks(build, message):
@@ -667,6 +677,89 @@ def test_errors_of_tasks(build, message):
     with pytest.raises(lw.LengthwiseError, match=message) as error:
         lab.run("made.toml", build, quiet=True, device="cpu", epochs=1)
     assert error.value.hint
+
+
+@pytest.mark.parametrize("count", [0, torch.tensor(0)])
+def test_a_step_with_nothing_to_learn_changes_nothing_else(count):
+    steps = []
+
+    def build(settings):
+        task = lab_task.build(settings)
+        of_batch = task.loss
+
+        def loss(model, batch):
+            steps.append(batch)
+            loss, more = of_batch(model, batch)
+            return (loss * 0, count) if len(steps) % 3 == 2 else (loss, more)
+
+        task.loss = loss
+        return task
+
+    write(f"{HEAD}[batches]\nbudget = \"padded:200\"\n{RANDOM}")
+    lines = lab.run("made.toml", build, quiet=True, device="cpu", seeds=[1])[1:]
+    assert len(steps) > 10 and len(lines) == 2
+    assert all(math.isfinite(line["loss"]) and math.isfinite(line["validation"]["loss"]) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        ([], "`samplers:made` returned no batches"),
+        ([[]], "`samplers:made` returned no batches"),
+        (None, "got 'None' in place of some"),
+        ([3], "got '3' in place of some"),
+        ([[3]], "got '3' in place of some"),
+    ],
+)
+def test_errors_of_samplers(made, message):
+    Path("samplers.py").write_text(f"def made(*_):\n    return {made!r}\n")
+    write(f'{HEAD}{BATCHES}[[run]]\nname = "own"\nsampler = "samplers:made"\n')
+    with pytest.raises(lw.SettingError, match=re.escape(message)) as error:
+        _session.prepared("made.toml", lab_task.build, device="cpu").check()
+    assert "made.toml: run 'own'" in str(error.value) and error.value.hint
+    del sys.modules["samplers"]
+
+
+def test_what_a_sampler_repeats_is_said():
+    Path("samplers.py").write_text("def made(lengths, *_):\n    return [[range(len(lengths))], [range(len(lengths))]]\n")
+    write(f'{HEAD}{BATCHES}[[run]]\nname = "own"\nsampler = "samplers:made"\n')
+    total = int(lab_task.build({}).lengths.sum())
+    said = _session.prepared("made.toml", lab_task.build, device="cpu").check()
+    assert f"{2 * total} positions, and the sequences have {total}\n" in said
+    del sys.modules["samplers"]
+
+
+def test_a_digest_tells_data_model_and_settings_but_no_seed():
+    write(f"{HEAD}{BATCHES}{RANDOM}")
+
+    def digests(build=lab_task.build, text="", **more):
+        file = write(f"{HEAD}[learning]\nclip = 1.0\n{text}{BATCHES}{RANDOM}")
+        head, *_ = lab.run(file, build, quiet=True, device="cpu", out=f"out-{len(list(Path().iterdir()))}", **more)
+        return {run["digest"] for run in head["runs"]}
+
+    one = digests(seeds=[1, 2], epochs=1)
+    assert len(one) == 1 and len(next(iter(one))) == 16
+    # Where the rate stays, more epochs change nothing of those before.
+    assert digests(seeds=[3], epochs=2) == one
+    others = [
+        digests(text="weight_decay = 0.1\n", seeds=[1], epochs=1),
+        digests(text="[model]\nwidth = 9\n", seeds=[1], epochs=1),
+        digests(changed(lengths=np.full(120, 7)), seeds=[1], epochs=1),
+    ]
+    assert all(other != one for other in others)
+
+
+def test_trainings_that_were_not_chosen_are_kept(capsys):
+    write(f"{HEAD}{BATCHES}{RANDOM}")
+    command = ["run", "made.toml", "--model", "lab_task:build", "--device", "cpu", "--quiet", "--epochs", "1", "--out", "out"]
+    assert main(command) == 0
+    assert "leave out" not in capsys.readouterr().err
+    whole = Path("out/results.jsonl").read_bytes()
+    assert main([*command, "--seeds", "2"]) == 0
+    said = capsys.readouterr().err
+    assert "The results leave out 1 training of this folder that you did not choose" in said and "Nothing was trained" in said
+    assert main(command) == 0
+    assert Path("out/results.jsonl").read_bytes() == whole
 
 
 def test_errors_of_arguments(capsys):
@@ -681,7 +774,8 @@ def test_errors_of_arguments(capsys):
     assert "has no function 'built'" in error_of("--model", "lab_task:built")
     assert "the path 'lab_task.py'" in error_of("--model", "lab_task.py:build")
     assert "no run is called 'b'" in error_of("--model", "lab_task:build", "--only", "b")
-    assert "got 'abacus'" in error_of("--model", "lab_task:build", "--device", "abacus")
+    for device in ("abacus", *([] if torch.cuda.is_available() else ["cuda"]), "xpu"):
+        assert f"got '{device}'" in error_of("--model", "lab_task:build", "--device", device)
     assert main(["check", "none.toml"]) == 2
     assert "none.toml: No such file" in capsys.readouterr().err
     # A module of the same name in another folder is another one.

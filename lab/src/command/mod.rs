@@ -9,7 +9,12 @@ mod prepared;
 mod processes;
 mod workers;
 
-use std::{fmt::Write as _, fs, path::Path, process::ExitCode};
+use std::{
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 pub(crate) use args::Args;
 use args::{CheckArgs, Command, ReportArgs, RunArgs, ShowArgs};
@@ -62,9 +67,10 @@ fn show(args: &ShowArgs) -> Result<ExitCode, Error> {
     match &args.experiment {
         None => {
             let mut text = String::new();
+            let width = EXPERIMENTS.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
             for (name, file) in EXPERIMENTS {
                 let title = Experiment::parse(name, file)?.title;
-                _ = writeln!(text, "{name:16} {title}");
+                _ = writeln!(text, "{name:width$} {title}");
             }
             print(&text)?;
         }
@@ -81,10 +87,40 @@ fn show(args: &ShowArgs) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The file of what was given: a folder, or the file itself.
+fn file_of(given: &Path) -> PathBuf {
+    if given.is_dir() { given.join(lengthwise_lab::RESULTS) } else { given.to_path_buf() }
+}
+
+/// Refuses to write over what is read, or over what is written.
+fn check_outputs(args: &ReportArgs) -> Result<(), Error> {
+    let whole = |path: &Path| {
+        let folder = match path.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        path.canonicalize()
+            .ok()
+            .or_else(|| Some(folder.canonicalize().ok()?.join(path.file_name()?)))
+    };
+    let mut taken: Vec<Option<PathBuf>> =
+        args.results.iter().map(|given| whole(&file_of(given))).collect();
+    for output in [&args.output, &args.results_output].into_iter().flatten() {
+        let path = whole(output);
+        if path.is_some() && taken.contains(&path) {
+            return Err(Error::new(
+                format!("{}: this file is read, or is written already", output.display()),
+                "give each output a file of its own",
+            ));
+        }
+        taken.push(path);
+    }
+    Ok(())
+}
+
 /// The results in a folder or a file.
 fn results(given: &Path) -> Result<Training, Error> {
-    let path =
-        if given.is_dir() { given.join(lengthwise_lab::RESULTS) } else { given.to_path_buf() };
+    let path = file_of(given);
     let text = fs::read_to_string(&path).map_err(|error| {
         Error::new(format!("{}: {error}", path.display()), "give the folder of an experiment")
     })?;
@@ -97,6 +133,7 @@ fn results(given: &Path) -> Result<Training, Error> {
 }
 
 fn report(args: &ReportArgs) -> Result<ExitCode, Error> {
+    check_outputs(args)?;
     let mut training: Option<Training> = None;
     for path in &args.results {
         let part = results(path)?;

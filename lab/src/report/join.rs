@@ -8,6 +8,9 @@ use super::{
 };
 use crate::Error;
 
+const SAME: &str =
+    "give parts that were trained on the same data, with the same model and settings";
+
 impl Training {
     /// Adds the runs of another part of the same experiment: other seeds, or other ways to batch.
     ///
@@ -44,6 +47,18 @@ impl Training {
                             run.name, run.settings, own.settings
                         ),
                         "give the results of one experiment, with other seeds or runs",
+                    ));
+                }
+                if let (Some(its), Some(own)) = (&run.digest, &own.digest)
+                    && its != own
+                {
+                    return Err(Error::new(
+                        format!(
+                            "run {:?} was trained on other data, with another model or with other settings than in \
+                             the first results",
+                            run.name
+                        ),
+                        SAME,
                     ));
                 }
                 // Other runs may have other numbers of epochs.
@@ -86,7 +101,7 @@ impl Training {
             {
                 return Err(Error::new(
                     format!("expected the {what} of the first results, {own:?}, got {its:?}"),
-                    "give parts that were trained on the same data, with the same model and settings",
+                    SAME,
                 ));
             }
         }
@@ -167,6 +182,24 @@ mod tests {
         // A row for each name, of twice as many seeds.
         assert_eq!(rows(&whole), before);
         assert_eq!(Training::from_jsonl(&whole.to_jsonl()).unwrap(), whole);
+    }
+
+    #[test]
+    fn parts_have_the_same_digest() {
+        let with = |mut of: Training, digest: Option<&str>| {
+            for run in &mut of.runs {
+                run.digest = digest.map(str::to_owned);
+            }
+            of
+        };
+        let join = |own: Option<&str>, its: Option<&str>| {
+            with(training(), own).join(with(other(), its)).map_err(|error| error.to_string())
+        };
+        for (own, its) in [(Some("a"), Some("a")), (None, Some("a")), (Some("a"), None)] {
+            join(own, its).unwrap();
+        }
+        let error = join(Some("a"), Some("b")).unwrap_err();
+        assert!(error.starts_with("run \"shuffled\" was trained on other data"), "{error}");
     }
 
     #[test]

@@ -68,6 +68,8 @@ struct HeadRun {
     settings: String,
     seed: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     epochs: Option<u32>,
     #[serde(default, skip_serializing_if = "is_false")]
     ended: bool,
@@ -146,11 +148,12 @@ impl Training {
 
 impl HeadRun {
     fn of(run: &TrainingRun) -> Self {
-        let TrainingRun { name, settings, seed, planned_epochs, ended, .. } = run;
+        let TrainingRun { name, settings, seed, digest, planned_epochs, ended, .. } = run;
         Self {
             name: name.clone(),
             settings: settings.clone(),
             seed: *seed,
+            digest: digest.clone(),
             epochs: *planned_epochs,
             ended: *ended,
         }
@@ -174,8 +177,14 @@ fn head_of(number: usize, line: &str) -> Result<Training, ReadError> {
     }
     let Head { title, about, error, runs, notes, pairs, scaling, higher, .. } =
         parsed(number, line)?;
-    let runs = runs.into_iter().map(|HeadRun { name, settings, seed, epochs, ended }| {
-        TrainingRun { name, settings, seed, planned_epochs: epochs, epochs: Vec::new(), ended }
+    let runs = runs.into_iter().map(|run| TrainingRun {
+        name: run.name,
+        settings: run.settings,
+        seed: run.seed,
+        digest: run.digest,
+        planned_epochs: run.epochs,
+        epochs: Vec::new(),
+        ended: run.ended,
     });
     Ok(Training { title, about, error, runs: runs.collect(), notes, pairs, scaling, higher })
 }

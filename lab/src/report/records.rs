@@ -51,6 +51,8 @@ pub struct TrainingRun {
     pub settings: String,
     /// The seed.
     pub seed: u64,
+    /// A digest of all that it depends on but the seed, if that was written down: data, model and settings.
+    pub digest: Option<String>,
     /// How many epochs it is to have, if that was written down.
     pub planned_epochs: Option<u32>,
     /// The epochs that are over, in order.

@@ -16,13 +16,33 @@ pub(super) fn remarks(rows: &[Row<'_>]) -> Vec<String> {
     let mut remarks = Vec::new();
     for row in rows {
         for run in row.diverged() {
-            let epoch = run.epochs.iter().find(|epoch| lost(epoch)).map_or(0, |one| one.epoch);
-            remarks.push(format!("{}, seed {}: diverged in epoch {epoch}.", row.name, run.seed));
+            let Some(epoch) = run.epochs.iter().find(|epoch| lost(epoch)) else { continue };
+            let what = if epoch.loss.is_finite() {
+                "its validation gave no number after"
+            } else {
+                "diverged in"
+            };
+            remarks.push(format!("{}, seed {}: {what} epoch {}.", row.name, run.seed, epoch.epoch));
         }
         remarks.extend(row.behind(most).map(|run| behind(row, run, most)));
         remarks.extend(shared_cores(row));
+        remarks.extend(rows.first().and_then(|first| other_data(row, first)));
     }
     remarks
+}
+
+/// Times and errors of rows that train on more data or on less are no comparison of ways to batch.
+fn other_data(row: &Row<'_>, first: &Row<'_>) -> Option<String> {
+    if row.has_the_data_of(first) {
+        return None;
+    }
+    Some(format!(
+        "{}: an epoch has {:.0} frames, and one of {} {:.0}.",
+        row.name,
+        row.frames()?,
+        first.name,
+        first.frames()?
+    ))
 }
 
 fn behind(row: &Row<'_>, run: &TrainingRun, most: u32) -> String {
@@ -78,6 +98,20 @@ mod tests {
         assert_eq!(of([None, None]), (vec![short], true));
         let short = "b, seed 1: has 3 of 5 epochs; its results are those so far.".to_owned();
         assert_eq!(of([Some(2), Some(5)]), (vec![short], false));
+    }
+
+    #[test]
+    fn rows_with_other_data_are_named() {
+        let of = |frames: u64| {
+            let mut one = run("b", 1, vec![epoch(1, 1.0, 0.5)]);
+            one.epochs[0].frames = frames;
+            let runs = vec![run("a", 1, vec![epoch(1, 1.0, 0.5)]), one];
+            remarks(&Training { runs, ..training() }.rows())
+        };
+        // The last places of a plan can be repeated or left out.
+        assert_eq!(of(5_450_000), [""; 0]);
+        let half = "b: an epoch has 2752048 frames, and one of a 5504096.";
+        assert_eq!(of(5_504_096 / 2), [half]);
     }
 
     #[test]

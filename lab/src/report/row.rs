@@ -5,6 +5,9 @@ use super::{
     student::{Mean, mean, median},
 };
 
+/// Up to this share, epochs differ in their data because places of a plan are repeated or left out.
+const SAME_DATA: f64 = 0.02;
+
 /// The runs of one name.
 pub(super) struct Row<'a> {
     pub(super) name: &'a str,
@@ -141,6 +144,20 @@ impl Row<'_> {
         let cells: f64 = self.epochs().map(|epoch| epoch.cells as f64).sum();
         let frames: f64 = self.epochs().map(|epoch| epoch.frames as f64).sum();
         (cells > 0.0).then(|| 1.0 - frames / cells)
+    }
+
+    /// The mean number of frames in an epoch that did not break off.
+    pub(super) fn frames(&self) -> Option<f64> {
+        let whole = self.epochs().filter(|epoch| epoch.loss.is_finite());
+        mean(&whole.map(|epoch| epoch.frames as f64).collect::<Vec<_>>())
+    }
+
+    /// Whether an epoch has about as many frames as one of another row.
+    pub(super) fn has_the_data_of(&self, other: &Self) -> bool {
+        match (self.frames(), other.frames()) {
+            (Some(own), Some(other)) => (own - other).abs() <= SAME_DATA * other,
+            _ => true,
+        }
     }
 
     /// The mean over all epochs.

@@ -38,6 +38,7 @@ pub(super) fn run(name: &str, seed: u64, epochs: Vec<TrainingEpoch>) -> Training
         name: name.to_owned(),
         settings,
         seed,
+        digest: None,
         planned_epochs: None,
         epochs,
         ended: false,

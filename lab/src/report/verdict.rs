@@ -77,7 +77,7 @@ impl Training {
             sentences
                 .push(format!("Not all runs are done: rows have from {least} to {most} epochs."));
         } else {
-            sentences.extend(race(&rows, &times, &errors).unwrap_or_default());
+            sentences.extend(race(&rows, &times, &errors, &losses).unwrap_or_default());
         }
         if rows.len() == 1 {
             sentences.push("There is no other strategy to compare it with.".to_owned());
@@ -223,6 +223,12 @@ impl<'a> Field<'a> {
             .is_some_and(|found| found.beyond_chance() && found.value < self.none())
     }
 
+    /// Whether this row has more than the first one, beyond chance.
+    fn is_higher(&self, name: &str) -> bool {
+        self.difference(name)
+            .is_some_and(|found| found.beyond_chance() && found.value > self.none())
+    }
+
     /// What stands for no difference: of ratios, one.
     fn none(&self) -> f64 {
         let ratio = self.compared.is_some_and(|compared| compared.measure.is_ratio());
@@ -357,10 +363,17 @@ impl Sides {
 }
 
 /// Which row is the first to have no more errors than the first row ended with, and so what to do.
-fn race(rows: &[Row<'_>], times: &Field<'_>, errors: &Field<'_>) -> Option<Vec<String>> {
+fn race(
+    rows: &[Row<'_>],
+    times: &Field<'_>,
+    errors: &Field<'_>,
+    losses: &Field<'_>,
+) -> Option<Vec<String>> {
     let (target, first) = (Training::target(rows)?, rows.first()?);
     let own = first.seconds_to(target)?;
-    let reached = rows.iter().filter_map(|row| Some((row.seconds_to(target)?, row.name)));
+    // Less data is sooner done, whatever is learned from it.
+    let same = rows.iter().filter(|row| row.has_the_data_of(first));
+    let reached = same.filter_map(|row| Some((row.seconds_to(target)?, row.name)));
     let (soonest, winner) = reached.min_by(|a, b| a.0.total_cmp(&b.0))?;
     if rows.len() == 1 {
         return None;
@@ -381,13 +394,17 @@ fn race(rows: &[Row<'_>], times: &Field<'_>, errors: &Field<'_>) -> Option<Vec<S
     } else {
         // Of several rows one is always the first.
         let shown = times.is_lower(winner) || errors.is_lower(winner);
+        let worse = losses.is_higher(winner);
         let winner = one_line(winner);
         told.push(format!(
             "{winner} is the first to reach the final error of {name} ({target}): after {}\u{a0}s of \
              training, where {name} takes {took}\u{a0}s.",
             time(soonest),
         ));
-        if shown {
+        if worse {
+            told.push(format!("Its validation loss is higher than that of {name}, beyond chance."));
+            format!("keep {name}, or train both for longer to see whether the loss matters")
+        } else if shown {
             format!("use {winner}")
         } else {
             format!("train with more seeds; that {winner} is sooner may be chance")
@@ -496,6 +513,39 @@ mod tests {
             })
         });
         Training { runs: runs.collect(), ..training() }
+    }
+
+    #[test]
+    fn a_row_that_learns_less_is_not_recommended() {
+        let choice = |of: &Training| of.verdict().pop().unwrap();
+        let mut sooner = rows(&[("a", 2.0, &[0.30, 0.31, 0.32]), ("b", 1.0, &[0.29, 0.32, 0.31])]);
+        assert_eq!(choice(&sooner), "What to do: use b.");
+        let half = Training {
+            runs: sooner
+                .runs
+                .clone()
+                .into_iter()
+                .map(|mut run| {
+                    let is_less = run.name == "b";
+                    run.epochs.iter_mut().filter(|_| is_less).for_each(|epoch| epoch.frames /= 2);
+                    run
+                })
+                .collect(),
+            ..training()
+        };
+        assert_eq!(choice(&half), "What to do: keep a.");
+        for run in sooner.runs.iter_mut().filter(|run| run.name == "b") {
+            run.epochs[1].validation.as_mut().unwrap().loss += 0.5;
+        }
+        let told = sooner.verdict().join("\n");
+        assert!(
+            told.contains("Its validation loss is higher than that of a, beyond chance."),
+            "{told}"
+        );
+        assert!(
+            choice(&sooner).starts_with("What to do: keep a, or train both for longer"),
+            "{told}"
+        );
     }
 
     #[test]

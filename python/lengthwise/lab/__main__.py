@@ -101,6 +101,12 @@ def _run(args: argparse.Namespace) -> int:
         return STOPPED
     print(table(outcome.trainings), end="")
     print(f"\nIntervals, curves and a page: lengthwise-lab report {folder} -o {folder}/report.html", file=sys.stderr)
+    if outcome.others:
+        many = "1 training" if outcome.others == 1 else f"{outcome.others} trainings"
+        print(
+            f"\nThe results leave out {many} of this folder that you did not choose; its checkpoints have them.",
+            file=sys.stderr,
+        )
     if not outcome.trained:
         print(
             "\nNothing was trained: these results were kept from an earlier run. To train anew, add --fresh.", file=sys.stderr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -100,6 +100,18 @@ def lengths_of(task: Any, where: str) -> np.ndarray:
             index=at,
         )
     return lengths.astype(np.int64)
+
+
+def check_texts(task: Any, where: str) -> None:
+    """Refuses attributes of a task that pages could not show."""
+    for name, kind, expected in (
+        ("error", str, "a text"),
+        ("about", Mapping, "a dict of texts"),
+        ("higher", (list, tuple, set, frozenset), "a list of names of measures"),
+    ):
+        given = getattr(task, name, None)
+        if given is not None and not isinstance(given, kind):
+            raise SettingError(f"{where}: expected `{name}` to be {expected}, got {given!r}", hint="or leave it out of the task")
 
 
 class Way:
@@ -202,6 +214,8 @@ class Way:
                 steps, mix = self._by_plan(self._planner(seed).plan(number))
             else:
                 steps = self._by_sampler(self._sampler, number, seed)
+                if not steps:
+                    raise SettingError(f"`{self._run.sampler}` returned no batches", hint="return all sequences in every epoch")
                 mix = step_mix([np.concatenate([batch.indices for batch in step]) for step in steps], self._whole[:, 0])
             if not steps:
                 raise LengthwiseError("the plan has no batches", hint="give a larger budget")
@@ -213,6 +227,11 @@ class Way:
     def digest(self) -> str:
         """A fingerprint of the lengths."""
         return hashlib.sha256(repr(self._whole.shape).encode() + self._whole.tobytes()).hexdigest()
+
+    @property
+    def positions(self) -> int:
+        """The positions of all sequences, without padding."""
+        return int(self._whole.sum())
 
     def _by_plan(self, plan: lw.Plan) -> tuple[list[list[Batch]], float]:
         schedule = plan.schedule(1)
@@ -228,17 +247,17 @@ class Way:
     def _by_sampler(self, sampler: Sampler, number: int, seed: int) -> list[list[Batch]]:
         lengths = self._whole[:, 0] if self._whole.shape[1] == 1 else self._whole
         made = sampler(lengths.copy(), number, seed, {**self._given})
+        if not isinstance(made, Iterable):
+            raise self._no_steps(made)
         steps: list[list[Batch]] = []
         for step in made:
             steps.append([])
+            if not isinstance(step, Iterable):
+                raise self._no_steps(step)
             for given in step:
                 indices = np.asarray(given)
                 if indices.ndim != 1 or not np.issubdtype(indices.dtype, np.integer) or not len(indices):
-                    raise SettingError(
-                        f"expected `{self._run.sampler}` to return steps, each a list of lists of indices, got "
-                        f"{str(given)[:60]!r} where the indices of a batch should be",
-                        hint="a step that has one batch is a list with one list",
-                    )
+                    raise self._no_steps(given)
                 if indices.min() < 0 or indices.max() >= len(self._whole):
                     raise SettingError(
                         f"expected indices from 0 to {len(self._whole) - 1}, got {indices.min()} to {indices.max()}",
@@ -249,6 +268,13 @@ class Way:
                 shape = int(sides[0]) if len(sides) == 1 else tuple(sides.tolist())
                 steps[-1].append(self._batch(indices.astype(np.int64), shape, self._run.packed))
         return [step for step in steps if step]
+
+    def _no_steps(self, given: Any) -> SettingError:
+        return SettingError(
+            f"expected `{self._run.sampler}` to return steps, each a list of lists of indices, got {str(given)[:60]!r} in "
+            "place of some",
+            hint="a step that has one batch is a list with one list",
+        )
 
     def _batch(self, indices: np.ndarray, shape: int | tuple[int, ...], packed: bool) -> Batch:
         # A sequence that is truncated ends where its batch does.

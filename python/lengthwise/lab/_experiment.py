@@ -170,7 +170,7 @@ TABLE: Kind = lambda value: isinstance(value, dict), "a table"
 YES: Kind = lambda value: isinstance(value, bool), "true or false"
 FROM_0: Kind = lambda value: _is_whole(value) and value >= 0, "a whole number from 0"
 FROM_1: Kind = lambda value: _is_whole(value) and value >= 1, "a whole number from 1"
-ABOVE_0: Kind = lambda value: _is_number(value) and value > 0, "a number above 0"
+RATE: Kind = lambda value: _is_number(value) and 0 < value <= 3e38, "a number above 0, and at most 3e38"
 NOT_BELOW_0: Kind = lambda value: _is_number(value) and value >= 0, "a number from 0"
 SHARE: Kind = lambda value: _is_number(value) and 0 <= value < 1, "a share from 0 to below 1"
 PLAIN: Kind = lambda value: isinstance(value, str) or _is_whole(value), 'a string, such as "padded:20000"'
@@ -193,7 +193,7 @@ TWO_SHARES: Kind = (
 
 LEARNING: dict[str, Kind] = {
     "optimizer": _one_of("adam", "adamw", "adadelta"),
-    "rate": ABOVE_0,
+    "rate": RATE,
     "schedule": _one_of("constant", "linear", "cosine"),
     "warmup": SHARE,
     "final": SHARE,

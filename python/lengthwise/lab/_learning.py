@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..errors import SettingError
 from ._experiment import Learning
 
 #: The rate if neither the file nor the task has one: that of the laboratory.
@@ -21,6 +22,11 @@ def optimizer_of(task: Any, model: torch.nn.Module, learning: Learning, device: 
     own = getattr(task, "optimizer", None)
     if own is not None:
         optimizer: torch.optim.Optimizer = own(model)
+        if not isinstance(optimizer, torch.optim.Optimizer):
+            raise SettingError(
+                f"expected `optimizer(model)` to return a torch.optim.Optimizer, got {type(optimizer).__name__}",
+                hint="return it, or leave `optimizer` out of the task",
+            )
         first = float(optimizer.param_groups[0]["lr"])
         factor = 1.0 if learning.rate is None else learning.rate / first
     else:
@@ -31,8 +37,16 @@ def optimizer_of(task: Any, model: torch.nn.Module, learning: Learning, device: 
     return optimizer
 
 
-def _default(model: torch.nn.Module, learning: Learning, device: torch.device) -> torch.optim.Optimizer:
+def trained_of(model: torch.nn.Module) -> list[torch.nn.Parameter]:
+    """The parameters that are trained."""
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    if not parameters:
+        raise SettingError("the model has no parameters to train", hint="return a module with parameters from `model`")
+    return parameters
+
+
+def _default(model: torch.nn.Module, learning: Learning, device: torch.device) -> torch.optim.Optimizer:
+    parameters = trained_of(model)
     rate, decay = RATE if learning.rate is None else learning.rate, learning.weight_decay
     if learning.optimizer == "adadelta":
         return torch.optim.Adadelta(parameters, lr=rate, rho=0.95, weight_decay=decay)

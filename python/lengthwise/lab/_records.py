@@ -24,6 +24,8 @@ class Training:
     epochs: list[dict[str, Any]] = field(default_factory=list)
     #: Why it ended before its last epoch: "patience" or "diverged"; ``None`` if it did not.
     ended: str | None = None
+    #: A digest of all that it depends on but the seed.
+    digest: str = ""
 
 
 def number(value: float) -> float | str:
@@ -54,7 +56,8 @@ def to_jsonl(
         "about": [[key, str(value)] for key, value in about.items()],
         "error": error,
         "runs": [
-            {"name": one.name, "settings": one.settings, "seed": one.seed, "epochs": one.planned_epochs}
+            {"name": one.name, "settings": one.settings, "seed": one.seed}
+            | {"digest": one.digest, "epochs": one.planned_epochs}
             | ({"ended": True} if one.ended == "patience" else {})
             for one in trainings
         ],

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from ..errors import FileError, SettingError
 from . import _experiment, _records
-from ._batches import Way, lengths_of
+from ._batches import Way, check_texts, lengths_of
 from ._display import Display
 
 if TYPE_CHECKING:
@@ -114,7 +114,9 @@ class Prepared:
                 with searched(folder):
                     self._tasks[key] = build(settings)
             task = self._tasks[key]
-            lengths = lengths_of(task, str(name) if isinstance(name, str) else getattr(name, "__name__", "build"))
+            named = str(name) if isinstance(name, str) else getattr(name, "__name__", "build")
+            lengths = lengths_of(task, named)
+            check_texts(task, named)
             sampler = None
             if run.sampler is not None:
                 sampler = imported(run.sampler, folder, f"{file}: run {run.name!r} sampler")
@@ -140,6 +142,8 @@ class Prepared:
             )
             if epoch.sequences != len(lengths):
                 lines.append(f"{'':{width}} {epoch.sequences} of {len(lengths)} sequences")
+            elif sum(epoch.frames) != way.positions:
+                lines.append(f"{'':{width}} {sum(epoch.frames)} positions, and the sequences have {way.positions}")
         return "\n".join(lines) + "\n"
 
 
@@ -151,6 +155,8 @@ class Outcome(NamedTuple):
     finished: bool
     #: Whether anything was trained; if not, all of it was kept from before.
     trained: bool
+    #: How many other trainings are kept in the folder, which the results leave out.
+    others: int = 0
 
 
 class Session:
@@ -176,9 +182,11 @@ class Session:
             yield
 
     def _forget(self) -> None:
-        kept = [path for path in self._checkpoints.glob("*-seed-*.pt") if path.name[0].isdigit()]
-        for path in [self._folder / RESULTS, self._folder / PAGE, *kept]:
-            path.unlink(missing_ok=True)
+        for path in [self._folder / RESULTS, self._folder / PAGE, *self._kept()]:
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise FileError(f"{path}: {error.strerror or error}", hint="delete it yourself") from None
 
     def run(self, fresh: bool, quiet: bool, stop: Callable[[], bool]) -> Outcome:
         """Trains, until all is done or ``stop`` says so."""
@@ -216,7 +224,11 @@ class Session:
                 self._write(trials, device)
             finally:
                 display.end()
-        return Outcome(_measured(trials), True, trained)
+        return Outcome(_measured(trials), True, trained, len(set(self._kept()) - {trial.path for trial in trials}))
+
+    def _kept(self) -> list[Path]:
+        """The checkpoints of all trainings in the folder."""
+        return [path for path in self._checkpoints.glob("*-seed-*.pt") if path.name[0].isdigit()]
 
     def _turns(self, trials: list[Trial]) -> Iterator[tuple[int, Trial]]:
         """An epoch of each in turn, so that a machine that slows down does so for all; or one after another."""
@@ -345,13 +357,11 @@ def prepared(
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        kind = torch.device(device).type
-    except RuntimeError:
-        kind = ""
-    if not kind or (kind == "cuda" and not torch.cuda.is_available()):
+        torch.zeros((), device=device)
+    except (AssertionError, NotImplementedError, RuntimeError):
         raise SettingError(
             f"expected a device that PyTorch finds, got {device!r}", hint='give "cpu", or "cuda" where there is a GPU'
-        )
+        ) from None
     return Prepared(chosen, model, None if data is None else os.fspath(data), device)
 
 

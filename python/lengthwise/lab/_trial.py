@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import math
 import time
@@ -18,11 +19,13 @@ from ..errors import LengthwiseError, SettingError
 from . import _checkpoint
 from ._batches import Batch, Epoch, Way, counted
 from ._experiment import Experiment, Run
-from ._learning import Average, Randomness, optimizer_of, set_rate
+from ._learning import Average, Randomness, optimizer_of, set_rate, trained_of
 from ._records import Training, number, value_of
 
 #: After so many steps a device is asked whether the loss is finite: asking makes it wait.
 ASKED_EVERY = 64
+#: A measure that every training has.
+SECONDS = "seconds_per_epoch"
 
 
 class Stopped(Exception):
@@ -47,27 +50,24 @@ class Trial:
         self._random = Randomness(device)
         self.training = Training(run.name, way.describe(), seed, run.epochs)
         plain = "".join(c.lower() if c.isascii() and c.isalnum() else "-" for c in run.name)[:40]
-        self._path = folder / f"{run.number:02}-{plain}-seed-{seed}.pt"
+        self.path = folder / f"{run.number:02}-{plain}-seed-{seed}.pt"
         self._model: torch.nn.Module | None = None
         self._state: dict[str, Any] | None = None
         self._where = f"{experiment.file}: run {run.name!r}, seed {seed}"
         learning = run.learning
-        self._identity = json.dumps(
-            {
-                "task": source,
-                "model": run.model,
-                "learning": vars(learning),
-                "epochs": run.epochs if learning.depends_on_epochs else None,
-                "batches": way.identity,
-                "sequences": way.digest,
-                "seed": seed,
-                "device": device.type,
-            },
-            sort_keys=True,
-            default=str,
-        )
+        shared = {
+            "task": source,
+            "model": run.model,
+            "learning": vars(learning),
+            "epochs": run.epochs if learning.depends_on_epochs else None,
+            "batches": way.identity,
+            "sequences": way.digest,
+        }
+        written = json.dumps(shared, sort_keys=True, default=str)
+        self.training.digest = hashlib.sha256(written.encode()).hexdigest()[:16]
+        self._identity = json.dumps({**shared, "seed": seed, "device": device.type}, sort_keys=True, default=str)
         self._known: set[tuple[int, ...]] = set()
-        kept = _checkpoint.load(self._path, self._identity)
+        kept = _checkpoint.load(self.path, self._identity)
         if kept is not None:
             about, _ = kept
             self.training.epochs, self.training.ended = about["epochs"], about["ended"]
@@ -105,9 +105,9 @@ class Trial:
         model = model.to(self._device)
         self._optimizer = optimizer_of(self._task, model, self.run.learning, self._device)
         self._average = Average()
-        kept = _checkpoint.load(self._path, self._identity)
+        kept = _checkpoint.load(self.path, self._identity)
         if kept is not None:
-            state = _checkpoint.tensors(self._path, kept[1])
+            state = _checkpoint.tensors(self.path, kept[1])
             model.load_state_dict(state["model"])
             self._optimizer.load_state_dict(state["optimizer"])
             self._average = Average(state["average"])
@@ -164,7 +164,7 @@ class Trial:
     ) -> tuple[float, int]:
         """Takes the steps of an epoch; returns the mean loss, and how many there were until it was not finite."""
         learning, optimizer = self.run.learning, self._optimizer
-        parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        parameters = trained_of(model)
         in_place = hasattr(self._task, "backward")
         total = torch.zeros((), dtype=torch.float64, device=self._device)
         counted: Any = 0
@@ -188,6 +188,8 @@ class Trial:
                 self._check_first(total, count, parameters)
             gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
             exact = count.double() if isinstance(count, torch.Tensor) and count.device.type != "mps" else count
+            # A step in which nothing is to be learned has a gradient of 0.
+            exact = exact + (exact == 0)
             _private.multiply(gradients, 1 / (scale * exact))
             if learning.clip:
                 torch.nn.utils.clip_grad_norm_(parameters, learning.clip)
@@ -214,6 +216,13 @@ class Trial:
                 hint="return `loss_sum, tokens`",
             )
         loss, count = result
+        if isinstance(count, torch.Tensor) and count.numel() == 1:
+            count = count.detach().reshape(())
+        elif not isinstance(count, (int, float, np.number)):
+            raise SettingError(
+                f"expected `{name}` to return a count beside the sum of the losses, got {str(count)[:80]}",
+                hint="return how many tokens or labels the sum is over, as one number",
+            )
         if loss.ndim or (own is None and not loss.requires_grad):
             raise SettingError(
                 f"expected `{name}` to return one loss that depends on the parameters, got a tensor of shape "
@@ -229,7 +238,7 @@ class Trial:
         if not float(count) > 0:
             raise SettingError(
                 f"expected a count above 0 from the loss of the first step, got {float(count)}",
-                hint="return how many tokens or labels the sum of the losses is over",
+                hint="return how many tokens or labels the sum of the losses is over; leave sequences without any out",
             )
         if not math.isfinite(float(total)):
             raise LengthwiseError(
@@ -287,12 +296,18 @@ class Trial:
 
     def _numbers(self, name: str, measures: Any) -> dict[str, float]:
         try:
-            return {str(key): float(value) for key, value in measures.items()}
-        except (AttributeError, TypeError, ValueError, RuntimeError):
+            texts = [value for value in measures.values() if isinstance(value, (str, bytes))]
+            numbers = {str(key): float(value) for key, value in measures.items()}
+        except (AttributeError, TypeError, ValueError, OverflowError, RuntimeError):
+            texts = [measures]
+        if texts:
             raise SettingError(
                 f"expected `{name}` to return a dict of numbers, got {str(measures)[:80]}",
                 hint='return a dict such as {"loss": mean_loss}',
-            ) from None
+            )
+        if SECONDS in numbers:
+            raise SettingError(f"`{name}` returns {SECONDS!r}, which is measured already", hint="give it another name")
+        return numbers
 
     def _epochs_since_lowest(self, loss: float) -> int:
         """How many epochs ago the validation loss was lowest, with this one as the last."""
@@ -311,7 +326,7 @@ class Trial:
         goes_on = not self.finished or not self.run.learning.depends_on_epochs
         with self._average.used_by(model) if self.finished else contextlib.nullcontext():
             _checkpoint.save(
-                self._path,
+                self.path,
                 {
                     "identity": self._identity,
                     "epochs": self.training.epochs,
