@@ -1,7 +1,8 @@
-"""Trains one cell of each table of losses and scores on real data again, and compares it with what was kept: twelve of
-the sixteen took 92 s on an H200. As many run at a time as half of the processor's cores.
+"""Trains one cell of each table of losses and scores again, and compares it with what was kept. As many run at a time as
+half of the processor's cores.
 
 python rerun.py --translation tokens.npz --dictionary tokens.npz --treebank tagging_ewt --digits spoken_digits --pen pen_omniglot
+python rerun.py --generated
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Cell:
     """A run of an experiment with one seed, and what it was measured by."""
 
     table: str
-    #: The argument that names its data.
+    #: The argument that names its data, or `generated`, or `cuda` for generated data on a GPU.
     data: str
     #: An experiment of the laboratory, or a file beside its model in PyTorch.
     experiment: str
@@ -33,16 +34,18 @@ class Cell:
     measure: str
     kept: str
     seed: int = 1
-    #: Arguments that choose the device, where the model cannot have the default.
-    device: tuple[str, ...] = ()
+    #: More arguments, such as the device.
+    more: tuple[str, ...] = ()
 
-    def command(self, lab: str, data: str, out: Path) -> list[str]:
+    def command(self, lab: str, data: str | bool, out: Path) -> list[str]:
         """What trains it."""
-        chosen = ["--only", self.run, "--seeds", str(self.seed), "--data", data, "--out", str(out), "--quiet"]
+        chosen = [*self.more, "--only", self.run, "--seeds", str(self.seed), "--out", str(out), "--quiet"]
+        if isinstance(data, str):
+            chosen += ["--data", data]
         if self.experiment.endswith(".toml"):
-            return [sys.executable, "-m", "lengthwise.lab", "run", str(HERE / self.experiment), *self.device, *chosen]
+            return [sys.executable, "-m", "lengthwise.lab", "run", str(HERE / self.experiment), *chosen]
         # The kept results are those of one thread; the number of threads changes no result.
-        return [lab, "run", self.experiment, "--device", "cpu", *chosen]
+        return [lab, "run", self.experiment, "--device", "cuda" if self.data == "cuda" else "cpu", *chosen]
 
 
 CELLS = (
@@ -51,17 +54,26 @@ CELLS = (
     Cell("dictionary, rates", "dictionary", "dictionary/rates.toml", "packed, rate 1.2e-3", "loss", "dictionary/results/2026-11-18-h200-rates.jsonl"),
     Cell("dictionary, steps", "dictionary", "dictionary/steps.toml", "ladder 16, 8 stratified", "loss", "dictionary/results/2026-11-18-h200-steps.jsonl"),
     Cell("dictionary, equal time", "dictionary", "dictionary/equal-time.toml", "random 32", "loss", "dictionary/results/2026-11-18-h200-equal-time.jsonl"),
-    Cell("mixing and order", "treebank", "mixing/tags.toml", "one length: short first", "loss", "mixing/results/2026-11-18-tags.jsonl", device=("--device", "cpu")),
-    Cell("mixing, next word", "treebank", "mixing/words.toml", "one length: short first", "loss", "mixing/results/2026-11-18-words.jsonl", device=("--device", "cpu")),
-    Cell("sizes of steps", "treebank", "mixing/sizes.toml", "2048 words, rate 2e-2", "loss", "mixing/results/2026-11-18-sizes.jsonl", device=("--device", "cpu")),
+    Cell("mixing and order", "treebank", "mixing/tags.toml", "one length: short first", "loss", "mixing/results/2026-11-18-tags.jsonl", more=("--device", "cpu")),
+    Cell("mixing, next word", "treebank", "mixing/words.toml", "one length: short first", "loss", "mixing/results/2026-11-18-words.jsonl", more=("--device", "cpu")),
+    Cell("sizes of steps", "treebank", "mixing/sizes.toml", "2048 words, rate 2e-2", "loss", "mixing/results/2026-11-18-sizes.jsonl", more=("--device", "cpu")),
     Cell("note 4", "treebank", "note4", "smart", "error", "results/2026-11-18-cpu/note4-web.jsonl"),
     Cell("paper 1, Table 1", "digits", "paper1-table1", "100", "error", "results/2026-11-17-cpu/paper1-table1.jsonl"),
     Cell("paper 1, Table 2, speaker", "digits", "paper1-table2-speaker", "Sorted", "error", "results/2026-11-18-cpu/paper1-table2-speaker.jsonl"),
     Cell("paper 1, Table 2, takes", "digits", "paper1-table2-takes", "Sorted", "error", "results/2026-11-18-cpu/paper1-table2-takes.jsonl"),
+    Cell("paper 1, batches of 16, speaker", "digits", "paper1-table2", "Sorted", "error", "results/2026-11-17-cpu/paper1-table2.jsonl"),
+    Cell("paper 1, batches of 16, takes", "digits", "paper1-table2-takes-16", "Sorted", "error", "results/2026-11-17-cpu/paper1-table2-takes-16.jsonl"),
+    Cell("paper 1, other recordings", "digits", "paper1-table2-others", "Sorted", "error", "results/2026-11-19-cpu/paper1-table2-others.jsonl"),
     Cell("paper 2, Table 2", "digits", "paper2-table2", "SSB-BR", "loss", "results/2026-11-17-cpu/paper2-table2.jsonl"),
+    Cell("paper 2, 40 epochs", "digits", "paper2-table2-longer", "SSB-DBS-BR", "loss", "results/2026-11-19-cpu/paper2-table2-longer.jsonl"),
     Cell("paper 3, single digits", "digits", "paper3-fig3-digits", "Q = 3", "error", "results/2026-11-17-cpu/paper3-fig3-digits.jsonl"),
     Cell("paper 3, strings", "digits", "paper3-fig3-strings", "Q = 6", "error", "results/2026-11-17-cpu/paper3-fig3-strings.jsonl"),
     Cell("paper 3, pen strokes", "pen", "paper3-fig3", "Q = 6", "error", "results/2026-11-17-cpu/paper3-fig3-pen.jsonl"),
+    Cell("paper 3, Figure 5", "generated", "paper3-fig5", "1 worker", "loss", "results/2026-11-18-cpu/paper3-fig5.jsonl"),
+    Cell("paper 3, Figure 5, falling rate", "generated", "paper3-fig5-linear", "1 worker", "loss", "results/2026-11-19-cpu/paper3-fig5-linear.jsonl"),
+    Cell("paper 3, workers", "generated", "workers", "serial", "loss", "results/2026-11-15-h200/workers-cpu.jsonl"),
+    Cell("note 4, generated documents", "generated", "note4", "smart", "error", "results/2026-11-18-cpu/note4.jsonl"),
+    Cell("paper 3, generated handwriting", "cuda", "paper3-fig3", "Q = 3", "error", "results/2026-11-15-h200/paper3-fig3.jsonl", more=("--units", "256")),
 )  # fmt: skip
 
 
@@ -98,11 +110,13 @@ def main() -> None:
         ("pen", "the folder of pen strokes"),
     ):
         parser.add_argument(f"--{name}", metavar="PATH", help=text)
+    parser.add_argument("--generated", action="store_true", help="the experiments on generated data")
+    parser.add_argument("--cuda", action="store_true", help="generated data, trained on a GPU")
     parser.add_argument("--lab", default="lengthwise-lab", help="the command of the laboratory [default: lengthwise-lab]")
     args = vars(parser.parse_args())
     cells = [cell for cell in CELLS if args[cell.data]]
     if not cells:
-        parser.error("expected data, got none\n\nhint: give --translation, --dictionary, --treebank, --digits or --pen")
+        parser.error("expected data, got none\n\nhint: give --translation, --dictionary, --treebank, --digits, --pen, --generated or --cuda")
     width, named = (max(len(text) for text in texts) for texts in zip(*((cell.table, cell.run) for cell in cells)))
     print(f"{'table':{width}}  {'run':{named}} {'measure':10} {'kept':>10} {'now':>10} {'seconds':>8}")
     start = time.monotonic()
@@ -121,7 +135,7 @@ def main() -> None:
     print(f"{time.monotonic() - start:.0f} s in all")
     left = [cell.table for cell in CELLS if cell not in cells]
     if left:
-        print(f"no data for: {', '.join(left)}")
+        print(f"left out: {', '.join(left)}")
 
 
 if __name__ == "__main__":

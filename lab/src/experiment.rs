@@ -23,17 +23,21 @@ use crate::{
 };
 
 /// The experiments of the papers, which need no file: their names and what they say.
-pub const EXPERIMENTS: [(&str, &str); 13] = [
+pub const EXPERIMENTS: [(&str, &str); 17] = [
     ("handwriting", include_str!("../experiments/handwriting.toml")),
     ("paper1-table1", include_str!("../experiments/paper1-table1.toml")),
     ("paper1-table2", include_str!("../experiments/paper1-table2.toml")),
+    ("paper1-table2-others", include_str!("../experiments/paper1-table2-others.toml")),
     ("paper1-table2-speaker", include_str!("../experiments/paper1-table2-speaker.toml")),
     ("paper1-table2-takes", include_str!("../experiments/paper1-table2-takes.toml")),
+    ("paper1-table2-takes-16", include_str!("../experiments/paper1-table2-takes-16.toml")),
     ("paper2-table2", include_str!("../experiments/paper2-table2.toml")),
+    ("paper2-table2-longer", include_str!("../experiments/paper2-table2-longer.toml")),
     ("paper3-fig3", include_str!("../experiments/paper3-fig3.toml")),
     ("paper3-fig3-digits", include_str!("../experiments/paper3-fig3-digits.toml")),
     ("paper3-fig3-strings", include_str!("../experiments/paper3-fig3-strings.toml")),
     ("paper3-fig5", include_str!("../experiments/paper3-fig5.toml")),
+    ("paper3-fig5-linear", include_str!("../experiments/paper3-fig5-linear.toml")),
     ("note4", include_str!("../experiments/note4.toml")),
     ("tags", include_str!("../experiments/tags.toml")),
     ("workers", include_str!("../experiments/workers.toml")),
@@ -112,10 +116,9 @@ where
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         text.parse().map(Self).map_err(|error: lengthwise::Error| {
-            de::Error::custom(match error.hint() {
-                Some(hint) => format!("{error} ({hint})"),
-                None => error.to_string(),
-            })
+            let error = Error::from(error);
+            let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+            de::Error::custom(format!("{error}{hint}"))
         })
     }
 }

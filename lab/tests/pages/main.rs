@@ -24,7 +24,7 @@
 //!   been seen is shown. `runs` are several runs, whose mean is compared.
 //! - `at` is an epoch of the first run, whose losses at equal time are shown.
 //! - `epoch` is the epoch whose `seconds` are shown; without it, `seconds` are those of all epochs. Of other measures,
-//!   it is the epoch after which a run is compared, and `than_epoch` that of the other run.
+//!   it is the epoch after which a run is shown or compared, and `than_epoch` that of the other run.
 //! - With `mode = "sync"` (or another) and `workers = 1024`, `show = "idle"`, `"seconds"` or `"steps"` is what was
 //!   computed for so many workers (`scaling`).
 //!

@@ -140,15 +140,16 @@ impl Results {
         Self::of(file, both).answer(&Query { run: Some(name), runs: None, ..query.clone() })
     }
 
-    /// What two runs came to after some of their epochs.
+    /// What a run came to after some of its epochs, or how two runs compare then.
     fn after(&self, query: &Query, epoch: u32) -> Result<Answer, String> {
-        let (Some(file), Some(run), Some(than)) = (&query.file, &query.run, &query.than) else {
-            return Err(format!("expected `file`, `run` and `than` with `epoch`, got {query:?}"));
+        let (Some(file), Some(run)) = (&query.file, &query.run) else {
+            return Err(format!("expected `file` and `run` with `epoch`, got {query:?}"));
         };
+        let is_than = |one: &TrainingRun| query.than.as_ref() == Some(&one.name);
         let mut both = Training { pairs: Vec::new(), ..self.training(file)?.clone() };
-        both.runs.retain(|one| one.name == *run || one.name == *than);
+        both.runs.retain(|one| one.name == *run || is_than(one));
         // The first run is what others are compared with.
-        both.runs.sort_by_key(|one| one.name != *than);
+        both.runs.sort_by_key(|one| !is_than(one));
         for one in &mut both.runs {
             let last = if one.name == *run { epoch } else { query.than_epoch.unwrap_or(epoch) };
             one.planned_epochs = None;
