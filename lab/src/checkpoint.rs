@@ -5,6 +5,7 @@ use std::{fs, path::Path};
 
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
@@ -104,6 +105,29 @@ fn checksum(about: &str, tensors: &[(String, TensorView<'_>)]) -> String {
     format!("{:032x}", hash.digest128())
 }
 
+/// The names of what differs between two identities, to be read after what is wrong; nothing if they have no names.
+fn differing(one: &str, other: &str) -> String {
+    let (Ok(one), Ok(other)) = (serde_json::from_str(one), serde_json::from_str(other)) else {
+        return String::new();
+    };
+    let mut names = Vec::new();
+    add_differing(String::new(), &one, &other, &mut names);
+    if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) }
+}
+
+fn add_differing(name: String, one: &Value, other: &Value, names: &mut Vec<String>) {
+    match (one, other) {
+        (Value::Object(own), Value::Object(its)) => {
+            for key in own.keys().chain(its.keys().filter(|key| !own.contains_key(*key))) {
+                let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
+                add_differing(name, &one[key], &other[key], names);
+            }
+        }
+        _ if one != other && !name.is_empty() => names.push(format!("`{name}`")),
+        _ => {}
+    }
+}
+
 /// How names of a worker's tensors begin; those of the first have the names that other programs know.
 fn prefix(worker: usize) -> String {
     if worker == 0 { String::new() } else { format!("worker{worker}.") }
@@ -163,7 +187,8 @@ fn read(data: &[u8], model: &Model, identity: &str) -> Result<Snapshot, String> 
     }
     let about: About = serde_json::from_str(about).map_err(|error| damaged(error.to_string()))?;
     if about.identity != identity {
-        return Err("it was made with other settings or other data".to_owned());
+        let differing = differing(&about.identity, identity);
+        return Err(format!("it was made with other settings or other data{differing}"));
     }
     let read = |name: &str, count: usize| -> Result<Vec<f32>, String> {
         let view = tensors.tensor(name).map_err(|error| damaged(error.to_string()))?;

@@ -193,7 +193,7 @@ fn what_is_kept_of_other_settings_is_not_gone_on_with() {
     assert!(run(path, &["run", "small.toml", "-q", "--epochs", "1"]).status.success());
     fs::write(path.join("small.toml"), SMALL.replace("units = 12", "units = 13")).unwrap();
     let error = refused(path, &["run", "small.toml", "-q", "--epochs", "1"]);
-    assert!(error.contains("made with other settings or other data"), "{error}");
+    assert!(error.contains("made with other settings or other data: `model.units`\n"), "{error}");
     assert!(error.contains("--fresh"), "{error}");
     assert!(run(path, &["run", "small.toml", "-q", "--epochs", "1", "--fresh"]).status.success());
 }

@@ -458,25 +458,26 @@ def test_trainings_with_other_settings_are_refused(name):
         return lab.run(write(text), build, quiet=True, device="cpu", seeds=[1], epochs=1, only=[name])
 
     kept = train()
-    for old, new in (
-        ("tokens:500", "tokens:600"),
-        ("padded:200", "padded:300"),
-        ("[[run]]", 'over_long = "drop"\n[[run]]'),
-        ("[[run]]", 'tail = "drop"\n[[run]]'),
-        ("[[run]]", 'layout = "packed"\n[[run]]'),
-        ("size = 7", "size = 6"),
-        ("more = 1 }", "more = 1 }\npacked = true"),
-        ('kind = "made"', 'kind = "other"'),
-        ("one.npz", "two.npz"),
-        ("width = 8", "width = 8\ndropout = 0.2"),
-        ("width = 8", "width = 8\n[learning]\naverage = 2"),
-        ("width = 8", 'width = 8\n[learning]\namp = "bf16"'),
+    for old, new, of in (
+        ("tokens:500", "tokens:600", "batches."),
+        ("padded:200", "padded:300", "batches."),
+        ("[[run]]", 'over_long = "drop"\n[[run]]', "batches."),
+        ("[[run]]", 'tail = "drop"\n[[run]]', "batches."),
+        ("[[run]]", 'layout = "packed"\n[[run]]', "batches."),
+        ("size = 7", "size = 6", "batches."),
+        ("more = 1 }", "more = 1 }\npacked = true", "batches."),
+        ('kind = "made"', 'kind = "other"', "task.kind`"),
+        ("one.npz", "two.npz", "task.path`"),
+        ("width = 8", "width = 8.0", "model.width`"),
+        ("width = 8", "width = 8\ndropout = 0.2", "model.dropout`"),
+        ("width = 8", "width = 8\n[learning]\naverage = 2", "learning.average`"),
+        ("width = 8", 'width = 8\n[learning]\namp = "bf16"', "learning.amp`"),
     ):
         assert old in IDENTITY
         if name == "planned" and old.startswith(("size", "more")):
             assert train(IDENTITY.replace(old, new, 1)) == kept
             continue
-        with pytest.raises(lw.StateError, match="other settings or other data"):
+        with pytest.raises(lw.StateError, match=f"other settings or other data: `{of}"):
             train(IDENTITY.replace(old, new, 1))
             pytest.fail(f"{name} was taken for one with {new}")
     with pytest.raises(lw.StateError, match="other settings or other data"):

@@ -8,11 +8,14 @@ import io
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ..errors import FileError, StateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 #: How files of this version begin.
 MAGIC = b"lengthwise training 2 sha256 "
@@ -73,8 +76,18 @@ def load(path: Path, identity: str) -> tuple[dict[str, Any], bytes] | None:
     line, _, rest = content.partition(b"\n")
     about: dict[str, Any] = json.loads(line)
     if about["identity"] != identity:
-        raise StateError(f"{path}: the checkpoint was made with other settings or other data", hint=again)
+        names = ", ".join(f"`{name}`" for name in _differing("", json.loads(about["identity"]), json.loads(identity)))
+        raise StateError(f"{path}: the checkpoint was made with other settings or other data: {names}", hint=again)
     return about, rest
+
+
+def _differing(name: str, one: Any, other: Any) -> Iterator[str]:
+    """The names of what differs between two identities."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in one | other:
+            yield from _differing(f"{name}.{key}" if name else key, one.get(key), other.get(key))
+    elif repr(one) != repr(other):  # 1 is not 1.0 here
+        yield name
 
 
 def tensors(path: Path, data: bytes) -> dict[str, Any]:
