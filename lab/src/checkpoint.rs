@@ -111,16 +111,16 @@ fn differing(one: &str, other: &str) -> String {
         return String::new();
     };
     let mut names = Vec::new();
-    add_differing(String::new(), &one, &other, &mut names);
+    add_differing("", &one, &other, &mut names);
     if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) }
 }
 
-fn add_differing(name: String, one: &Value, other: &Value, names: &mut Vec<String>) {
+fn add_differing(name: &str, one: &Value, other: &Value, names: &mut Vec<String>) {
     match (one, other) {
         (Value::Object(own), Value::Object(its)) => {
             for key in own.keys().chain(its.keys().filter(|key| !own.contains_key(*key))) {
                 let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
-                add_differing(name, &one[key], &other[key], names);
+                add_differing(&name, &one[key], &other[key], names);
             }
         }
         _ if one != other && !name.is_empty() => names.push(format!("`{name}`")),
