@@ -59,7 +59,7 @@ CELLS = (
     Cell("sizes of steps", "treebank", "mixing/sizes.toml", "2048 words, rate 2e-2", "loss", "mixing/results/2026-11-18-sizes.jsonl", more=("--device", "cpu")),
     Cell("note 4", "treebank", "note4", "smart", "error", "results/2026-11-18-cpu/note4-web.jsonl"),
     Cell("paper 1, Table 1", "digits", "paper1-table1", "100", "error", "results/2026-11-17-cpu/paper1-table1.jsonl"),
-    Cell("paper 1, Table 2, speaker", "digits", "paper1-table2-speaker", "Sorted", "error", "results/2026-11-18-cpu/paper1-table2-speaker.jsonl"),
+    Cell("paper 1, Table 2, speaker", "digits", "paper1-table2-speaker", "Sorted", "error", "results/2026-11-19-cpu/paper1-table2-speaker.jsonl"),
     Cell("paper 1, Table 2, takes", "digits", "paper1-table2-takes", "Sorted", "error", "results/2026-11-18-cpu/paper1-table2-takes.jsonl"),
     Cell("paper 1, batches of 16, speaker", "digits", "paper1-table2", "Sorted", "error", "results/2026-11-17-cpu/paper1-table2.jsonl"),
     Cell("paper 1, batches of 16, takes", "digits", "paper1-table2-takes-16", "Sorted", "error", "results/2026-11-17-cpu/paper1-table2-takes-16.jsonl"),
