@@ -56,7 +56,7 @@ class Trial:
         self._where = f"{experiment.file}: run {run.name!r}, seed {seed}"
         learning = run.learning
         shared = {
-            "task": source,
+            **source,
             "model": run.model,
             "learning": vars(learning),
             "epochs": run.epochs if learning.depends_on_epochs else None,
