@@ -1,11 +1,12 @@
 //! Long work that Ctrl-C ends.
 
 use std::{
+    fs,
     io::{self, Write},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
         mpsc::{RecvTimeoutError, channel},
     },
@@ -25,9 +26,6 @@ const ASK: Duration = Duration::from_millis(40);
 /// How long work that was told to stop is waited for.
 const LEAVE: Duration = Duration::from_millis(100);
 
-/// How long it is waited for if it was writing a file, so that nothing is left of that: a disk may be slow.
-const LEAVE_FILE: Duration = Duration::from_secs(5);
-
 /// So many sequences take long enough for Ctrl-C to be noticed. Fewer are not worth a thread.
 const LONG: usize = 1 << 18;
 
@@ -35,8 +33,8 @@ const LONG: usize = 1 << 18;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stop {
     set: Arc<AtomicBool>,
-    /// Whether the work has begun to write a file.
-    writes: Arc<AtomicBool>,
+    /// The file that the work has begun to write, under its temporary name.
+    begun: Arc<Mutex<Option<PathBuf>>>,
 }
 
 impl Stop {
@@ -54,10 +52,22 @@ impl Stop {
         workspace.stopped_by(Arc::clone(&self.set))
     }
 
-    /// Tells the work to stop. Returns how long it is waited for.
-    fn set(&self) -> Duration {
+    /// Tells the work to stop. After this it begins no file.
+    fn set(&self) {
+        let _begun = self.begun();
         self.set.store(true, Ordering::Relaxed);
-        if self.writes.load(Ordering::Relaxed) { LEAVE_FILE } else { LEAVE }
+    }
+
+    fn begun(&self) -> MutexGuard<'_, Option<PathBuf>> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Removes the file that work which does not stop was writing: a slow disk may keep it for minutes.
+    fn clear(&self) {
+        if let Some(file) = self.begun().take() {
+            // If the work has done that itself, it is gone.
+            _ = fs::remove_file(file);
+        }
     }
 
     /// Leaves the work once it is no longer wanted, for callbacks that cannot return an error.
@@ -74,8 +84,12 @@ impl Stop {
         path: &Path,
         write: impl FnOnce(&mut Wanted<'_>) -> io::Result<()>,
     ) -> Result<Written> {
-        self.writes.store(true, Ordering::Relaxed);
-        let written = Written::new(path, |output| write(&mut Wanted { output, stop: self }))?;
+        let mut begun = self.begun();
+        self.check();
+        let file = Written::begin(path)?;
+        *begun = Some(file.temporary().to_owned());
+        drop(begun);
+        let written = file.filled(|output| write(&mut Wanted { output, stop: self }))?;
         self.check();
         Ok(written)
     }
@@ -141,8 +155,12 @@ fn wait_for(py: Python<'_>, work: Box<dyn FnOnce(&Stop) + Send>) -> PyResult<()>
             Ok(Err(panic)) => resume_unwind(panic),
             Err(RecvTimeoutError::Timeout) => {
                 if let Err(error) = py.check_signals() {
-                    let leave = stop.set();
-                    py.detach(move || _ = ends.recv_timeout(leave));
+                    stop.set();
+                    py.detach(move || {
+                        if ends.recv_timeout(LEAVE).is_err() {
+                            stop.clear();
+                        }
+                    });
                     return Err(error);
                 }
             }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -60,18 +61,24 @@ LONG = {
 }  # fmt: skip
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are of Unix")
-@pytest.mark.parametrize("name", LONG)
-def test_ctrl_c_is_heard(name: str, tmp_path: Path) -> None:
+def begun(name: str, folder: Path, **environment: str) -> subprocess.Popen[str]:
+    """A process that is right before the long call."""
     count, before, call = LONG[name]
     script = SCRIPT.format(count=count, before=before, call=call)
     # A shell ignores it for tests in the background, and a child would inherit that.
     child = subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
+        env={**os.environ, **environment}, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     assert child.stdout is not None
     assert child.stdout.readline() == "begun\n"
+    return child
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are of Unix")
+@pytest.mark.parametrize("name", LONG)
+def test_ctrl_c_is_heard(name: str, tmp_path: Path) -> None:
+    child = begun(name, tmp_path)
     there = sorted(tmp_path.iterdir())
     time.sleep(0.2)
     child.send_signal(signal.SIGINT)
@@ -84,6 +91,31 @@ def test_ctrl_c_is_heard(name: str, tmp_path: Path) -> None:
     assert child.returncode == -signal.SIGINT
     # Nothing is written halfway.
     assert sorted(tmp_path.iterdir()) == there
+
+
+#: A disk that says when it begins to keep a file, and does not end.
+SLOW_DISK = """
+#include <unistd.h>
+int fsync(int file) {
+    if (write(2, "keeping\\n", 8) < 0) return -1;
+    return sleep(600);
+}
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="replaces a function of Linux")
+def test_ctrl_c_leaves_no_file_on_a_slow_disk(tmp_path: Path) -> None:
+    library, folder = tmp_path / "slow.so", tmp_path / "folder"
+    folder.mkdir()
+    subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=SLOW_DISK, text=True, check=True)
+    child = begun("save", folder, LD_PRELOAD=str(library))
+    assert child.stderr is not None
+    assert child.stderr.readline() == "keeping\n"
+    assert len(list(folder.iterdir())) == 1
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert out == "interrupted 0\n", out + err
+    assert not list(folder.iterdir())
 
 
 def test_errors_of_long_calls_are_raised() -> None:

@@ -35,6 +35,11 @@ impl Written {
         path: &Path,
         write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
     ) -> Result<Self, Error> {
+        Self::begin(path)?.filled(write)
+    }
+
+    /// An empty file beside its place.
+    pub fn begin(path: &Path) -> Result<Self, Error> {
         // Through a link to the file it names, which need not be there yet.
         let linked = |_| path.read_link().map(|target| path.with_file_name(target));
         let real = path.canonicalize().or_else(linked).unwrap_or_else(|_| path.to_owned());
@@ -49,21 +54,37 @@ impl Written {
             if let Ok(there) = real.metadata() {
                 file.as_file().set_permissions(there.permissions())?;
             }
-            let mut buffered = BufWriter::new(file.as_file());
+            Ok(file)
+        };
+        let file = attempt().map_err(|error| Error::unwritten(&error).of(path))?;
+        Ok(Self { file, real, path: path.to_owned() })
+    }
+
+    /// The name under which it is written.
+    pub fn temporary(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// The same file with its content, which is on the disk.
+    pub fn filled(
+        self,
+        write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+    ) -> Result<Self, Error> {
+        let attempt = || -> io::Result<()> {
+            let mut buffered = BufWriter::new(self.file.as_file());
             write(&mut buffered)?;
             buffered.flush()?;
             drop(buffered);
             // A crash after the renaming must not leave a name without its content.
-            file.as_file().sync_all()?;
-            Ok(file)
+            self.file.as_file().sync_all()
         };
         // What cannot be written in this form says so itself; all else is the system's.
         let own = |error: io::Error| match error.downcast::<Error>() {
             Ok(error) => error,
             Err(error) => Error::unwritten(&error),
         };
-        let file = attempt().map_err(|error| own(error).of(path))?;
-        Ok(Self { file, real, path: path.to_owned() })
+        attempt().map_err(|error| own(error).of(&self.path))?;
+        Ok(self)
     }
 
     /// Gives the file its name.
