@@ -31,6 +31,18 @@ def lengths() -> np.ndarray:
     return np.clip(drawn, 3, 300).astype(np.int64)
 
 
+@pytest.fixture
+def one_thread(monkeypatch, tmp_path):
+    """A folder of its own, and a thread: small models take longer on several."""
+    import torch
+
+    monkeypatch.chdir(tmp_path)
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 #: What the scripts of ranks import, which takes seconds: a server imports it once, and forks every process.
 PRELOADED = [
     "torch", "torch.distributed", "transformers.trainer", "accelerate", "lightning", "torchdata.stateful_dataloader"

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch")
@@ -15,6 +16,8 @@ pytest.importorskip("torch")
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "lab" / "experiments" / "ranks" / "ranks.py"
 WAYS = ["default", "packed", "sorted"]
+#: Student's t with 9 degrees of freedom: half of a 95 % interval, in standard errors.
+STUDENT_9 = 2.262
 
 
 def test_with_weights_two_processes_train_as_one(tmp_path):
@@ -54,3 +57,14 @@ def test_the_page_has_the_kept_results():
         assert "e-" not in number or number in page
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert len(lines) == 2 * 5 * 10 and all(line["parameters_weighted"] < 1e-10 for line in lines)
+    # How the two ways with as many sentences in a step compare, seed by seed.
+    flowing, told = " ".join(page.split()), []
+    for ranks in (2, 4):
+        alone = {
+            way: np.array([line["alone"]["loss"] for line in lines if (line["world_size"], line["way"]) == (ranks, way)])
+            for way in ("sorted", "random")
+        }
+        pairs = alone["sorted"] - alone["random"]
+        half = STUDENT_9 * pairs.std(ddof=1) / len(pairs) ** 0.5
+        told.append(f"{pairs.mean():.3f} ± {half:.3f} ({ranks}".replace("0.", "."))
+    assert f"by {told[0]} ranks) and {told[1]})" in flowing, told
