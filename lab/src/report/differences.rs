@@ -194,12 +194,13 @@ pub(super) fn smallest(
     })
 }
 
-/// An effect with two digits and its unit.
+/// An effect with two digits and its unit. With few seeds it can be any number: no share differs by more than the whole.
 fn effect(measure: Measure<'_>, effect: f64) -> String {
+    let percent = || if effect > 1.0 { "over 100".to_owned() } else { two_digits(100.0 * effect) };
     if measure.is_ratio() {
-        format!("{}\u{a0}%", two_digits(100.0 * effect))
+        format!("{}\u{a0}%", percent())
     } else if measure.is_share() {
-        format!("{}\u{a0}points", two_digits(100.0 * effect))
+        format!("{}\u{a0}points", percent())
     } else {
         two_digits(effect)
     }
@@ -305,5 +306,21 @@ impl Shown {
     fn line(&self) -> String {
         let mark = if self.beyond_chance { ' ' } else { '~' };
         format!("{} {mark}", self.with_interval())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_effect_has_two_digits_and_ends_at_the_whole() {
+        let of = |measure| [0.0123, 0.97, 1.7].map(|share| effect(measure, share));
+        assert_eq!(of(Measure::Seconds), ["1.2\u{a0}%", "97\u{a0}%", "over 100\u{a0}%"]);
+        assert_eq!(
+            of(Measure::Error),
+            ["1.2\u{a0}points", "97\u{a0}points", "over 100\u{a0}points"]
+        );
+        assert_eq!(of(Measure::Loss), ["0.012", "0.97", "1.7"]);
     }
 }

@@ -1,10 +1,9 @@
 //! What a reader of the numbers must know about them: runs that are not done, runs that diverged, and
 //! workers that shared cores.
 
-use super::{
-    records::TrainingRun,
-    row::{Row, last_epoch, lost},
-};
+use std::collections::BTreeMap;
+
+use super::row::{Row, last_epoch, lost};
 use lengthwise_report::parts::text::{counted, time};
 
 /// From how many times as long by the clock it is worth a remark.
@@ -24,7 +23,7 @@ pub(super) fn remarks(rows: &[Row<'_>]) -> Vec<String> {
             };
             remarks.push(format!("{}, seed {}: {what} epoch {}.", row.name, run.seed, epoch.epoch));
         }
-        remarks.extend(row.behind(most).map(|run| behind(row, run, most)));
+        remarks.extend(behind(row, most));
         remarks.extend(shared_cores(row));
         remarks.extend(rows.first().and_then(|first| other_data(row, first)));
     }
@@ -45,19 +44,34 @@ fn other_data(row: &Row<'_>, first: &Row<'_>) -> Option<String> {
     ))
 }
 
-fn behind(row: &Row<'_>, run: &TrainingRun, most: u32) -> String {
-    let had = last_epoch(run);
-    // What all runs of a row have come to is its result so far.
-    let counts = if had == 0 {
-        ""
-    } else if had < row.last_epoch() {
-        "; only its time and padding count"
-    } else {
-        "; its results are those so far"
+/// The runs that are not done, those with as many epochs together.
+fn behind(row: &Row<'_>, most: u32) -> Vec<String> {
+    let mut seeds: BTreeMap<(u32, u32), Vec<String>> = BTreeMap::new();
+    for run in row.behind(most) {
+        let epochs = (last_epoch(run), run.planned_epochs.unwrap_or(most));
+        seeds.entry(epochs).or_default().push(run.seed.to_string());
+    }
+    let told = |((had, all), seeds): ((u32, u32), Vec<String>)| {
+        // What all runs of a row have come to is its result so far.
+        let (each, its) = if seeds.len() > 1 { ("have", "their") } else { ("has", "its") };
+        let counts = if had == 0 {
+            String::new()
+        } else if had < row.last_epoch() {
+            format!("; only {its} time and padding count")
+        } else {
+            format!("; {its} results are those so far")
+        };
+        let whose = match seeds.len() {
+            1 => format!("seed {}", seeds[0]),
+            many @ 2..=4 => {
+                format!("seeds {} and {}", seeds[..many - 1].join(", "), seeds[many - 1])
+            }
+            many => format!("{many} seeds"),
+        };
+        let epochs = counted(all.into(), "epoch").replace('\u{a0}', " ");
+        format!("{}, {whose}: {each} {had} of {epochs}{counts}.", row.name)
     };
-    let all = run.planned_epochs.unwrap_or(most);
-    let epochs = counted(all.into(), "epoch").replace('\u{a0}', " ");
-    format!("{}, seed {}: has {had} of {epochs}{counts}.", row.name, run.seed)
+    seeds.into_iter().map(told).collect()
 }
 
 fn shared_cores(row: &Row<'_>) -> Option<String> {
@@ -98,6 +112,21 @@ mod tests {
         assert_eq!(of([None, None]), (vec![short], true));
         let short = "b, seed 1: has 3 of 5 epochs; its results are those so far.".to_owned();
         assert_eq!(of([Some(2), Some(5)]), (vec![short], false));
+    }
+
+    #[test]
+    fn seeds_that_are_as_far_are_told_together() {
+        let of = |seeds: u64| {
+            let epochs = |count: u32| (1..=count).map(|at| epoch(at, 1.0, 0.5)).collect();
+            let mut runs = vec![run("a", 0, epochs(2)), run("a", 100, epochs(1))];
+            runs.extend((1..=seeds).map(|seed| run("a", seed, Vec::new())));
+            remarks(&Training { runs, ..training() }.rows())
+        };
+        let one = "a, seed 100: has 1 of 2 epochs; only its time and padding count.";
+        assert_eq!(of(0), [one]);
+        assert_eq!(of(1), ["a, seed 1: has 0 of 2 epochs.", one]);
+        assert_eq!(of(3), ["a, seeds 1, 2 and 3: have 0 of 2 epochs.", one]);
+        assert_eq!(of(60), ["a, 60 seeds: have 0 of 2 epochs.", one]);
     }
 
     #[test]
