@@ -62,7 +62,7 @@ impl Stop {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the file that work which does not stop was writing: a slow disk may keep it for minutes.
+    /// Removes the unfinished file of work that has not stopped: on a slow disk, it may go on for minutes.
     fn clear(&self) {
         if let Some(file) = self.begun().take() {
             // If the work has done that itself, it is gone.
@@ -155,8 +155,8 @@ fn wait_for(py: Python<'_>, work: Box<dyn FnOnce(&Stop) + Send>) -> PyResult<()>
             Ok(Err(panic)) => resume_unwind(panic),
             Err(RecvTimeoutError::Timeout) => {
                 if let Err(error) = py.check_signals() {
-                    stop.set();
                     py.detach(move || {
+                        stop.set();
                         if ends.recv_timeout(LEAVE).is_err() {
                             stop.clear();
                         }

@@ -194,7 +194,7 @@ pub(super) fn smallest(
     })
 }
 
-/// An effect with two digits and its unit. With few seeds it can be any number: no share differs by more than the whole.
+/// An effect with two digits and its unit. With few seeds it can be thousands of percent: above 100, its size says nothing.
 fn effect(measure: Measure<'_>, effect: f64) -> String {
     let percent = || if effect > 1.0 { "over 100".to_owned() } else { two_digits(100.0 * effect) };
     if measure.is_ratio() {

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::row::{Row, last_epoch, lost};
+use super::{
+    row::{Row, last_epoch, lost},
+    verdict::listed,
+};
 use lengthwise_report::parts::text::{counted, time};
 
 /// From how many times as long by the clock it is worth a remark.
@@ -44,7 +47,7 @@ fn other_data(row: &Row<'_>, first: &Row<'_>) -> Option<String> {
     ))
 }
 
-/// The runs that are not done, those with as many epochs together.
+/// The runs that are not done: one sentence for all that have the same number of epochs.
 fn behind(row: &Row<'_>, most: u32) -> Vec<String> {
     let mut seeds: BTreeMap<(u32, u32), Vec<String>> = BTreeMap::new();
     for run in row.behind(most) {
@@ -63,9 +66,7 @@ fn behind(row: &Row<'_>, most: u32) -> Vec<String> {
         };
         let whose = match seeds.len() {
             1 => format!("seed {}", seeds[0]),
-            many @ 2..=4 => {
-                format!("seeds {} and {}", seeds[..many - 1].join(", "), seeds[many - 1])
-            }
+            2..=4 => format!("seeds {}", listed(&seeds)),
             many => format!("{many} seeds"),
         };
         let epochs = counted(all.into(), "epoch").replace('\u{a0}', " ");
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_that_are_as_far_are_told_together() {
+    fn seeds_with_as_many_epochs_share_a_sentence() {
         let of = |seeds: u64| {
             let epochs = |count: u32| (1..=count).map(|at| epoch(at, 1.0, 0.5)).collect();
             let mut runs = vec![run("a", 0, epochs(2)), run("a", 100, epochs(1))];
