@@ -344,11 +344,11 @@ impl<'a> Field<'a> {
             one.from == self.first && one.found.is_ok_and(|found| !found.beyond_chance())
         };
         let effect = self.compared.and_then(|compared| smallest(compared, chance));
-        told.extend(
-            effect.map(|effect| {
-                format!("Differences from {first} below {effect} could not be seen.")
-            }),
-        );
+        told.extend(effect.map(|effect| {
+            // If only what is over 100 % is seen, nothing below 100 % is.
+            let effect = effect.replace("over ", "");
+            format!("Differences from {first} below {effect} could not be seen.")
+        }));
         told
     }
 }
@@ -546,6 +546,13 @@ mod tests {
             choice(&sooner).starts_with("What to do: keep a, or train both for longer"),
             "{told}"
         );
+    }
+
+    #[test]
+    fn few_seeds_see_no_small_difference() {
+        let told = rows(&[("a", 2.0, &[0.30, 0.31]), ("b", 1.0, &[0.10, 0.39])]).verdict();
+        let below = "Differences from a below 100\u{a0}points could not be seen.".to_owned();
+        assert!(told.contains(&below), "{told:?}");
     }
 
     #[test]
