@@ -19,22 +19,19 @@ pub(crate) fn run(data: &[u8]) {
         b'd' => Format::Utt2Dur,
         b's' => return steps(file),
         _ => {
-            check(&reader(*asked).read_unnamed(file, "input"), "input");
+            let column = reader(*asked).read_unnamed(file, "input");
+            check(&column, "input");
+            let pieces = reader(*asked).read_unnamed(in_pieces(file, *asked), "input");
+            check_same(&pieces, &column, file);
             return;
         }
     };
     let reader = reader(*asked);
     let column = reader.read_from(file, "input", format);
     check(&column, "input");
-    // Where a piece of the file ends must not matter, nor where the lengths are kept. Only how far a damaged file is unpacked
-    // depends on it.
-    let pieces = Pieces { bytes: file, size: 1 + usize::from(asked % 7) };
-    let pieces = reader.read_from(pieces, "input", format);
-    if is_packed(file) {
-        assert_eq!(pieces.as_ref().ok(), column.as_ref().ok());
-    } else {
-        assert_eq!(as_text(&pieces), as_text(&column));
-    }
+    // Nor must it matter where the lengths are kept.
+    let pieces = reader.read_from(in_pieces(file, *asked), "input", format);
+    check_same(&pieces, &column, file);
     let mapped = reader.map_from(file, "input", format);
     match (&mapped, &column) {
         (Ok(mapped), Ok(column)) => {
@@ -48,6 +45,15 @@ pub(crate) fn run(data: &[u8]) {
         let lines = lines.join("\n");
         let again = Reader::new().read_from(lines.as_bytes(), "lines", Format::Text);
         assert!(again.is_ok_and(|again| again.lengths == column.lengths));
+    }
+}
+
+/// Where a piece of the file ends must not matter. Only how far a damaged file is unpacked depends on it.
+fn check_same(pieces: &Result<Column, Error>, whole: &Result<Column, Error>, file: &[u8]) {
+    if is_packed(file) {
+        assert_eq!(pieces.as_ref().ok(), whole.as_ref().ok());
+    } else {
+        assert_eq!(as_text(pieces), as_text(whole));
     }
 }
 
@@ -124,6 +130,10 @@ fn as_text(read: &Result<Column, Error>) -> String {
         Ok(column) => format!("{column:?}"),
         Err(error) => error.to_string(),
     }
+}
+
+fn in_pieces(bytes: &[u8], asked: u8) -> Pieces<'_> {
+    Pieces { bytes, size: 1 + usize::from(asked % 7) }
 }
 
 /// Gives a few bytes at a time, as a pipe may.

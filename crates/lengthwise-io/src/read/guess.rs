@@ -10,36 +10,48 @@ use crate::read::{format::Format, number::is_number, records::Dialect};
 /// How much is looked at: the first lines of most tables.
 const START: usize = 1 << 14;
 
-/// The first bytes of what a reader has, and all that it has, with these bytes before the rest. At most a
-/// few lines are waited for.
+/// How many lines are looked at. Empty ones do not count.
+const LINES: usize = 4;
+
+/// The beginning of what a reader has, and all that it has, with this beginning before the rest. At most a
+/// few lines are waited for, and in which pieces they come does not matter.
 pub(crate) fn peeked<R: Read>(mut reader: R) -> io::Result<(Vec<u8>, impl Read + use<R>)> {
     let mut start = Vec::new();
     let mut piece = [0; 1024];
-    while start.len() < START && start.split(|&byte| byte == b'\n').count() <= 4 {
-        match reader.read(&mut piece) {
+    while start.len() < START {
+        let read = match reader.read(&mut piece) {
             Ok(0) => break,
-            Ok(read) => start.extend_from_slice(&piece[..read]),
-            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Ok(read) => read,
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
             Err(cause) if start.is_empty() => return Err(cause),
             // What was read so far comes first; the reader says the rest once more.
             Err(_) => break,
-        }
-        // Most streams are numbers, and need no second line.
-        if lines(&start).next().is_some_and(|line| is_number(line.as_bytes())) {
+        };
+        start.extend_from_slice(&piece[..read]);
+        if piece[..read].contains(&b'\n') && is_enough(&start) {
             break;
         }
     }
-    Ok((start.clone(), Cursor::new(start).chain(reader)))
+    let looked_at = start[..start.len().min(START)].to_vec();
+    Ok((looked_at, Cursor::new(start).chain(reader)))
 }
 
-/// The lines that are there as a whole; one that has no end is the last of its file, or long.
+/// Whether more lines would not tell more.
+fn is_enough(start: &[u8]) -> bool {
+    let mut lines = lines(start);
+    // Most streams are numbers, and need no second line.
+    lines.next().is_some_and(|line| is_number(line.as_bytes())) || lines.count() + 1 >= LINES
+}
+
+/// The first lines that are there as a whole; one that has no end is the last of its file, or long.
 fn lines(start: &[u8]) -> impl Iterator<Item = &str> {
     let end = start.iter().rposition(|&byte| byte == b'\n').map_or(start.len(), |at| at + 1);
     let text = match str::from_utf8(&start[..end]) {
         Ok(text) => text,
         Err(error) => str::from_utf8(&start[..error.valid_up_to()]).unwrap_or_default(),
     };
-    text.trim_start_matches('\u{feff}').lines().map(str::trim).filter(|line| !line.is_empty())
+    let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+    lines.filter(|line| !line.is_empty()).take(LINES)
 }
 
 /// The format of what begins like this.
@@ -103,7 +115,6 @@ pub(crate) fn dialect(start: &[u8]) -> Dialect {
 fn table(start: &[u8]) -> Option<Dialect> {
     let dialect = dialect(start);
     let rows: Vec<Vec<&str>> = lines(start)
-        .take(4)
         .map(|line| {
             line.split(dialect.separator() as char).map(|field| field.trim_matches([' ', '"']))
         })
@@ -112,7 +123,8 @@ fn table(start: &[u8]) -> Option<Dialect> {
     let width = rows.first()?.len();
     // The first line may be a header.
     let body = if rows.len() > 1 { &rows[1..] } else { &rows[..] };
-    let same = rows.iter().all(|row| row.len() == width) || start.contains(&b'"');
+    let same =
+        rows.iter().all(|row| row.len() == width) || lines(start).any(|line| line.contains('"'));
     let number =
         |row: &Vec<&str>, at: usize| row.get(at).is_some_and(|field| is_number(field.as_bytes()));
     let numbers = (0..width).any(|at| body.iter().all(|row| number(row, at)));
@@ -162,6 +174,44 @@ mod tests {
             whole.read_to_string(&mut read).unwrap();
             assert_eq!(read, text);
         }
+    }
+
+    /// Gives one byte at a time, as a slow pipe may.
+    struct Slow<'a>(&'a [u8]);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let one = buffer.len().min(1);
+            self.0.read(&mut buffer[..one])
+        }
+    }
+
+    #[test]
+    fn pieces_of_a_stream_do_not_matter() {
+        let long = format!("{};{}\n1;2\n", "a".repeat(START - 1), "b,".repeat(600));
+        let texts = [
+            "12;30\n13;31\n",
+            "\r\r0\rc;\n",
+            "\n\n \n\n\nutt;frames\na;3\n",
+            "utt,frames\n\n\n\na,3\nb,4\nc,5\nd,\"e\n\n\"\n",
+            "RIFF\n\n\n\nWAVE",
+            "3",
+            long.as_str(),
+        ];
+        for text in texts {
+            let (start, _) = peeked(text.as_bytes()).unwrap();
+            let (slowly, _) = peeked(Slow(text.as_bytes())).unwrap();
+            let guesses =
+                [&start, &slowly].map(|start| (dialect(start), format(start).unwrap().to_string()));
+            assert_eq!(guesses[0], guesses[1], "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_stream_is_waited_for_no_longer_than_needed() {
+        let waited = |text: &'static str| peeked(Slow(text.as_bytes())).unwrap().0.len();
+        assert_eq!(waited("12\n30\n"), 3);
+        assert_eq!(waited("a,b\n1,2\n\n3,4\n5,6\n7,8\n"), 17);
     }
 
     #[test]
