@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from statistics import median
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import lengthwise as lw
@@ -189,7 +189,8 @@ def main() -> None:
     data = Documents(count, seconds)
     model = Encoder(layers, width, heads).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    ways = loaders(data, cells, workers, window, Path(mkdtemp()) / "lengths.npy")
+    scratch = TemporaryDirectory()
+    ways = loaders(data, cells, workers, window, Path(scratch.name) / "lengths.npy")
     # The device and its libraries take time when they are used first.
     for length in (LONGEST, LONGEST // 2, LONGEST // 8):
         ids = torch.ones(cells // LONGEST, length, dtype=torch.long)

@@ -8,7 +8,7 @@ import inspect
 import multiprocessing
 import pickle
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 
 import lengthwise as lw
 import numpy as np
@@ -31,6 +31,8 @@ SECOND = LENGTHS[::-1].copy()
 OTHERS = LENGTHS[:200] + 20
 ITEMS = [torch.arange(length) for length in LENGTHS.tolist()]
 PAIRS = [(item, item[:7]) for item in ITEMS]
+#: Removed when the process ends.
+SCRATCH = TemporaryDirectory()
 
 
 def classes() -> dict[str, type]:
@@ -186,7 +188,7 @@ def batches_of_torch(made):
 
 def learning():
     """A loader that has learned some lengths."""
-    loader = lt.LearningLoader(ITEMS, Path(mkdtemp()) / "lengths.npy", budget="padded:300", window=16)
+    loader = lt.LearningLoader(ITEMS, Path(mkdtemp(dir=SCRATCH.name)) / "lengths.npy", budget="padded:300", window=16)
     next(iter(loader))
     return loader
 
@@ -262,10 +264,7 @@ def recommendation():
 
 
 def saved_fit(made):
-    import tempfile
-    from pathlib import Path
-
-    with tempfile.TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder:
         made.save(Path(folder) / "model.json")
         return (Path(folder) / "model.json").read_text(), repr(made), made.worst, made.r2
 
