@@ -68,7 +68,7 @@ CELLS = (
     Cell("paper 2, 40 epochs", "digits", "paper2-table2-longer", "SSB-DBS-BR", "loss", "results/2026-11-19-cpu/paper2-table2-longer.jsonl"),
     Cell("paper 3, single digits", "digits", "paper3-fig3-digits", "Q = 3", "error", "results/2026-11-17-cpu/paper3-fig3-digits.jsonl"),
     Cell("paper 3, strings", "digits", "paper3-fig3-strings", "Q = 6", "error", "results/2026-11-19-cpu/paper3-fig3-strings.jsonl"),
-    Cell("paper 3, pen strokes", "pen", "paper3-fig3", "Q = 6", "error", "results/2026-11-17-cpu/paper3-fig3-pen.jsonl"),
+    Cell("paper 3, pen strokes", "pen", "paper3-fig3", "Q = 6", "error", "results/2026-11-19-cpu/paper3-fig3-pen.jsonl"),
     Cell("paper 3, Figure 5", "generated", "paper3-fig5", "1 worker", "loss", "results/2026-11-18-cpu/paper3-fig5.jsonl"),
     Cell("paper 3, Figure 5, falling rate", "generated", "paper3-fig5-linear", "1 worker", "loss", "results/2026-11-19-cpu/paper3-fig5-linear.jsonl"),
     Cell("paper 3, workers", "generated", "workers", "serial", "loss", "results/2026-11-15-h200/workers-cpu.jsonl"),
