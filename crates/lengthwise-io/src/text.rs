@@ -9,21 +9,24 @@ pub(crate) fn quote(value: &str) -> String {
     format!("`{}`", shortened(value, SHOWN))
 }
 
-/// At most `most` characters. What would break the line, move the cursor or turn the direction of the
-/// text is escaped.
+/// At most `most` characters, as they are shown. What would break the line, move the cursor or turn the
+/// direction of the text is escaped.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     let mut shown = String::new();
-    for (at, letter) in text.chars().enumerate() {
-        if at == most {
+    let mut left = most;
+    for letter in text.chars() {
+        let invisible = matches!(letter,
+            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+        let escaped = (letter.is_control() || invisible).then(|| letter.escape_default());
+        let width = escaped.as_ref().map_or(1, ExactSizeIterator::len);
+        if width > left {
             shown.push('…');
             break;
         }
-        let invisible = matches!(letter,
-            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
-        if letter.is_control() || invisible {
-            shown.extend(letter.escape_default());
-        } else {
-            shown.push(letter);
+        left -= width;
+        match escaped {
+            Some(escaped) => shown.extend(escaped),
+            None => shown.push(letter),
         }
     }
     shown
@@ -39,5 +42,6 @@ mod tests {
         assert_eq!(quote(&"é".repeat(40)), format!("`{}`", "é".repeat(40)));
         assert_eq!(quote(&"é".repeat(41)), format!("`{}…`", "é".repeat(40)));
         assert_eq!(quote("a\r\n\x1b[2J\u{202e}b"), "`a\\r\\n\\u{1b}[2J\\u{202e}b`");
+        assert_eq!(quote(&"\0".repeat(9)), format!("`{}…`", "\\u{0}".repeat(8)));
     }
 }
