@@ -175,6 +175,29 @@ def test_the_gradient_of_a_step_is_that_of_one_large_batch(by, layout, monkeypat
             torch.testing.assert_close(own.grad, noted, rtol=1e-12, atol=1e-15)
 
 
+def test_a_recording_computes_with_other_leaves():
+    """Results of an earlier pass that are alive hold the leaves that it computed with."""
+    import torch
+    from lengthwise.lab import _graphs
+
+    model = torch.nn.ModuleDict({name: torch.nn.Linear(3, 3, bias=name == "a") for name in "ab"})
+    model["b"].weight = model["a"].weight
+    model["a"].bias.requires_grad_(False)
+    own, gradient = model["a"].weight, torch.ones(3, 3)
+    own.grad = gradient
+    with pytest.raises(ValueError, match="a loss that fails"), _graphs._other_leaves(model):
+        other = model["a"].weight
+        assert other is not own and model["b"].weight is other and other.data_ptr() == own.data_ptr()
+        assert model["b"].bias is None and not model["a"].bias.requires_grad
+        model["b"](model["a"](torch.ones(1, 3))).sum().backward()
+        raise ValueError("a loss that fails")
+    assert own.grad is gradient and model["a"].weight is own and model["b"].weight is own
+    added = gradient - 1
+    own.grad = None
+    model["b"](model["a"](torch.ones(1, 3))).sum().backward()
+    assert added.abs().sum() > 0 and torch.equal(added + 1, own.grad + 1)
+
+
 def test_gradients_are_clipped_and_rates_follow_the_data_seen():
     def build(settings):
         task = lab_task.build(settings)

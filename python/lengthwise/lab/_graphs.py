@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -100,18 +101,40 @@ class Graphs:
 
         side: Any = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream(device))
-        with torch.cuda.stream(side):
-            for _ in range(2):
-                work()
-        torch.cuda.current_stream(device).wait_stream(side)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=pool):
-            work()
+        with _other_leaves(model):
+            with torch.cuda.stream(side):
+                for _ in range(2):
+                    work()
+            torch.cuda.current_stream(device).wait_stream(side)
+            with torch.cuda.graph(graph, pool=pool):
+                work()
         for parameter, gradient in kept:
             assert parameter.grad is not None
             parameter.grad.copy_(gradient)
         torch.cuda.set_rng_state(random, device)
         return _Recorded(graph, [value for value in own if isinstance(value, torch.Tensor)], factor, total)
+
+
+@contextmanager
+def _other_leaves(model: torch.nn.Module) -> Iterator[None]:
+    """Lets a model compute with other tensors, whose values and gradients lie where its own do.
+
+    As long as a result of an earlier pass is alive, gradients of the model's own parameters are added on the stream of
+    that pass, which a recording cannot wait for.
+    """
+    others: dict[torch.Tensor | None, Any] = {None: None}
+    for parameter in model.parameters():
+        others[parameter] = parameter.detach().requires_grad_(parameter.requires_grad)
+        others[parameter].grad = parameter.grad
+    own = [(module._parameters, dict(module._parameters)) for module in model.modules()]
+    try:
+        for held, parameters in own:
+            held.update((name, others[value]) for name, value in parameters.items())
+        yield
+    finally:
+        for held, parameters in own:
+            held.update(parameters)
 
 
 def _backward(loss: torch.Tensor) -> None:
