@@ -73,7 +73,7 @@ CELLS = (
     Cell("paper 3, Figure 5, falling rate", "generated", "paper3-fig5-linear", "1 worker", "loss", "results/2026-11-19-cpu/paper3-fig5-linear.jsonl"),
     Cell("paper 3, workers", "generated", "workers", "serial", "loss", "results/2026-11-19-cpu/workers.jsonl"),
     Cell("note 4, generated documents", "generated", "note4", "smart", "error", "results/2026-11-18-cpu/note4.jsonl"),
-    Cell("paper 3, generated handwriting", "cuda", "paper3-fig3", "Q = 3", "error", "results/2026-11-15-h200/paper3-fig3.jsonl", more=("--units", "256")),
+    Cell("paper 3, generated handwriting", "cuda", "paper3-fig3", "Q = 3", "error", "results/2026-11-19-h200/paper3-fig3.jsonl", more=("--units", "256")),
 )  # fmt: skip
 
 
