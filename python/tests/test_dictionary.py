@@ -40,6 +40,7 @@ def test_the_dictionary(monkeypatch):
         head, *lines = lab.run(write(one), quiet=True, device="cpu", epochs=1, seeds=[1], only=only, data="tokens.npz", out=out)
         results[out] = {line["name"]: line for line in lines}
         assert list(results[out]) == only
+        assert len({line["frames"] for line in lines}) == 1
     for name, line in results["planned"].items():
         other = results["packed"][name]
         assert (line["steps"], line["sequences"], line["frames"]) == (other["steps"], 100, other["frames"])

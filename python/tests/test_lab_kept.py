@@ -166,7 +166,7 @@ def test_damaged_checkpoints_are_refused():
     older = whole.replace(b"training 2", b"training 1", 1)
     for damaged in (whole[:100], whole[:-1], bytes(flipped), b"", b"x" + whole, older):
         path.write_bytes(damaged)
-        other = not damaged.startswith(_checkpoint.MAGIC)
+        other = damaged and not damaged.startswith(_checkpoint.MAGIC)
         what = "expected a checkpoint of this version, got one of another version" if other else "the checkpoint is damaged"
         with pytest.raises(lw.StateError, match=f"{path.name}: {what}") as error:
             train()

@@ -21,7 +21,7 @@
 //!
 //! - `show` is a key of the summary (`lengthwise-lab report FILE --json`). `suffix` is the end of a run's name.
 //! - `than` compares with another run, seed by seed; with `smallest = true`, the smallest difference that could have
-//!   been seen is shown. `runs` are several runs, whose mean is compared.
+//!   been seen is shown. `runs` are several runs, whose mean is compared, and `shows` several measures.
 //! - `at` is an epoch of the first run, whose losses at equal time are shown.
 //! - `epoch` is the epoch whose `seconds` are shown; without it, `seconds` are those of all epochs. Of other measures,
 //!   it is the epoch after which a run is shown or compared, and `than_epoch` that of the other run.

@@ -152,7 +152,7 @@ mod tests {
                 let epoch = serde_json::json!({
                     "run": run, "epoch": 1, "seconds": seconds, "steps": 10, "sequences": 100, "frames": 750,
                     "cells": 1000, "shapes": 3, "peak_bytes": 0, "loss": error,
-                    "validation": { "loss": 2.0 * error, "error": error },
+                    "validation": { "loss": 2.0 * error, "error": error, "more": [["a", error], ["b", 3.0 * error]] },
                 });
                 lines.extend([epoch.to_string(), "\n".to_owned()]);
             }
@@ -277,6 +277,17 @@ s<!-- end --> and no more.
             r#"run = "other", than = "one", show = "loss", smallest = true, as = "0.00""#;
         // (4.303 + 1.061) · 0.02, by the quantiles of Student's t with two degrees of freedom.
         assert_eq!(asked(smallest), Ok("0.11".into()));
+    }
+
+    #[test]
+    fn the_mean_of_measures() {
+        let ask = |query: &str| {
+            asked(&format!("run = \"other\", shows = [\"a\", \"b\"], as = \"+0.00\", {query}"))
+        };
+        assert_eq!(ask("times = 1"), Ok("+0.24".into()));
+        assert_eq!(ask(r#"than = "one""#), Ok("+0.02".into()));
+        let none = asked(r#"run = "one", shows = ["a", "c"], as = "0""#);
+        assert_eq!(none, Err("line 1: made: one has not all of a, c".into()));
     }
 
     #[test]

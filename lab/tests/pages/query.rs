@@ -19,6 +19,8 @@ pub(crate) struct Query {
     suffix: Option<String>,
     /// A key of the summary: of a run, or of its measures.
     show: Option<String>,
+    /// Measures whose mean is shown or compared, seed by seed: one comparison, and so no correction.
+    shows: Option<Vec<String>>,
     /// The run that it is compared with.
     than: Option<String>,
     /// The epoch of the first run at whose end losses are shown.
@@ -55,6 +57,7 @@ impl Query {
             runs: one.runs.or(other.runs),
             suffix: one.suffix.or(other.suffix),
             show: one.show.or(other.show),
+            shows: one.shows.or(other.shows),
             than: one.than.or(other.than),
             at: one.at.or(other.at),
             epoch: one.epoch.or(other.epoch),
@@ -140,6 +143,29 @@ impl Results {
         Self::of(file, both).answer(&Query { run: Some(name), runs: None, ..query.clone() })
     }
 
+    /// The mean of several measures after the last epochs of a run, or how it compares with another one.
+    fn of_measures(&self, query: &Query, shows: &[String]) -> Result<Answer, String> {
+        let (Some(file), Some(run)) = (&query.file, &query.run) else {
+            return Err(format!("expected `file` and `run` with `shows`, got {query:?}"));
+        };
+        let mut both = Training { pairs: Vec::new(), ..self.training(file)?.clone() };
+        both.runs.retain(|one| one.name == *run || query.than.as_ref() == Some(&one.name));
+        both.runs.sort_by_key(|one| query.than.as_ref() != Some(&one.name));
+        let name = shows.join(", ");
+        for one in &mut both.runs {
+            let last = one.epochs.last_mut().and_then(|last| last.validation.as_mut());
+            let last = last.ok_or_else(|| format!("{file}: {} is not validated", one.name))?;
+            let found = last.more.iter().filter(|(name, _)| shows.contains(name));
+            let found: Vec<f64> = found.map(|&(_, value)| value).collect();
+            if found.len() < shows.len() {
+                return Err(format!("{file}: {} has not all of {name}", one.name));
+            }
+            last.more.push((name.clone(), found.iter().sum::<f64>() / found.len() as f64));
+        }
+        let show = Some(name);
+        Self::of(file, both).answer(&Query { show, shows: None, ..query.clone() })
+    }
+
     /// What a run came to after some of its epochs, or how two runs compare then.
     fn after(&self, query: &Query, epoch: u32) -> Result<Answer, String> {
         let (Some(file), Some(run)) = (&query.file, &query.run) else {
@@ -197,6 +223,9 @@ impl Results {
     pub(crate) fn answer(&self, query: &Query) -> Result<Answer, String> {
         if let Some(runs) = &query.runs {
             return self.of_mean(query, runs);
+        }
+        if let Some(shows) = &query.shows {
+            return self.of_measures(query, shows);
         }
         if let Some(epoch) = query.epoch.filter(|_| query.show.as_deref() != Some("seconds")) {
             return self.after(query, epoch);

@@ -68,6 +68,8 @@ def load(path: Path, identity: str) -> tuple[dict[str, Any], bytes] | None:
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}", hint="make it readable, or begin anew with `--fresh`") from None
     again = "begin anew with `--fresh`, name another folder with `--out`, or delete this file to repeat this training only"
+    if not data:
+        raise StateError(f"{path}: the checkpoint is damaged: the file is empty", hint=again)
     head, _, content = data.partition(b"\n")
     if not head.startswith(MAGIC):
         raise StateError(f"{path}: expected a checkpoint of this version, got one of another version or another file", hint=again)
