@@ -1,5 +1,5 @@
-//! Pages cite kept results, and nothing else: every number of ours in `docs/papers` and `docs/evidence.md` is
-//! computed from `experiments/results`, or from files beside it, here. `UPDATE_EXPECT=1 cargo test --test pages` writes the pages anew.
+//! Pages cite kept results: every number of ours in `docs/papers` and `docs/evidence.md`, and those of other pages that are
+//! marked, are computed from `experiments/results`, or from files beside it, here. `UPDATE_EXPECT=1 cargo test --test pages` writes the pages anew.
 //!
 //! A comment names the files, and another one before a table says what its columns and rows show:
 //!
@@ -54,9 +54,16 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
+/// Pages that are about more than results, and quote some.
+fn quoting() -> impl Iterator<Item = PathBuf> {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let names = ["benchmarks", "concepts/optimizer-steps", "concepts/shapes", "guides/two-lengths"];
+    names.into_iter().map(move |name| docs.join(name).with_extension("md"))
+}
+
 #[test]
 fn pages_say_what_the_results_say() {
-    for path in pages() {
+    for path in pages().into_iter().chain(quoting()) {
         let text = fs::read_to_string(&path).unwrap();
         let rendered = rendered(&text).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
         expect_test::expect_file![path].assert_eq(&rendered);
