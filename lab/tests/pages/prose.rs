@@ -31,6 +31,11 @@ pub(crate) fn unmarked(page: &str) -> Vec<String> {
         }
         within_table = false;
         source &= line.is_empty() || line.starts_with("<!--");
+        let text = line.trim_start();
+        let mark = ["<!-- setting -->", "<!-- paper -->"];
+        if mark.into_iter().any(|mark| text.starts_with(mark) && text != mark) {
+            found.push(format!("line {number}: a line that begins with a comment is no Markdown"));
+        }
         let rest = without_marks(line, &mut marked);
         found.extend(numbers(&rest).map(|text| format!("line {number}: {text}")));
     }
@@ -82,7 +87,8 @@ fn numbers(text: &str) -> impl Iterator<Item = String> {
 fn numbers_without_a_source_are_found() {
     let page = "A size of 48 units, 0.44 s, and `0.5`, (.45).\n\
                 Takes <!-- result x -->0.3<!-- end --> or <!-- paper -->9.9\n8.1 %<!-- end --> of 12 %, (1.5).\n\
-                ```\n0.9\n```\n<!-- results\nfiles = { a = \"0.1\" }\n-->\n\n| 1.5 |\n|---|\n| 2.5 |\n\nAnd then\n\n| 3 |\n";
+                ```\n0.9\n```\n<!-- results\nfiles = { a = \"0.1\" }\n-->\n\n| 1.5 |\n|---|\n| 2.5 |\n\nAnd then\n\n| 3 |\n\
+                <!-- setting -->5 %<!-- end --> of them\n";
     let found = unmarked(page);
     let expected = [
         "line 1: 0.44",
@@ -90,6 +96,7 @@ fn numbers_without_a_source_are_found() {
         "line 3: 12",
         "line 3: (1.5).",
         "line 17: a table without a comment that says what it shows",
+        "line 18: a line that begins with a comment is no Markdown",
     ];
     assert_eq!(found, expected);
 }
