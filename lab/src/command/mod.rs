@@ -25,6 +25,9 @@ use prepared::{Prepared, experiment, task};
 
 /// Does what was asked for.
 pub(crate) fn run(args: Args) -> ExitCode {
+    // A file that grows over a limit is then a write that fails. Nothing reads the flag.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     let command = args.command.unwrap_or_else(|| Command::Run(RunArgs::default()));
     let done = match &command {
         Command::Run(args) => train(args),
