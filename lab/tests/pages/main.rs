@@ -1,5 +1,6 @@
 //! Pages cite kept results: every number of ours in `docs/papers` and `docs/evidence.md`, and those of other pages that are
-//! marked, are computed from `experiments/results`, or from files beside it, here. `UPDATE_EXPECT=1 cargo test --test pages` writes the pages anew.
+//! marked, are computed from `experiments/results`, or from files beside it, here. `UPDATE_EXPECT=1 cargo test --test pages`
+//! writes the pages anew.
 //!
 //! A comment names the files, and another one before a table says what its columns and rows show:
 //!
@@ -21,7 +22,8 @@
 //!
 //! - `show` is a key of the summary (`lengthwise-lab report FILE --json`). `suffix` is the end of a run's name.
 //! - `than` compares with another run, seed by seed; with `smallest = true`, the smallest difference that could have
-//!   been seen is shown. `runs` are several runs, whose mean is compared, and `shows` several measures.
+//!   been seen is shown. `runs` are several runs, whose mean is compared; `shows` are several measures, whose
+//!   mean is shown or compared.
 //! - `at` is an epoch of the first run, whose losses at equal time are shown.
 //! - `epoch` is the epoch whose `seconds` are shown; without it, `seconds` are those of all epochs. Of other measures,
 //!   it is the epoch after which a run is shown or compared, and `than_epoch` that of the other run.
